@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+pub mod batch;
+pub mod check;
+pub mod checkpoint;
+pub mod draw;
+pub mod footprint;
+pub mod math;
+pub mod network;
+pub mod node;
+pub mod oracles;
+pub mod problem;
+pub mod problems;
+pub mod samples;
+pub mod steps;
+pub mod vector;

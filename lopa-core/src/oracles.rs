@@ -1,0 +1,136 @@
+//! Asking a problem, with the right batch, and counting.
+
+use crate::batch::Sampler;
+use crate::draw::Purpose;
+use crate::problem::{Point, Problem};
+
+/// How often each oracle was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Evaluations {
+    /// ∇θ g.
+    pub inner_gradient: u64,
+    /// ∇²θθ g · v.
+    pub hessian_vector: u64,
+    /// ∇²xθ g · v.
+    pub cross_vector: u64,
+    /// ∇θ f.
+    pub outer_gradient_inner: u64,
+    /// ∇x f.
+    pub outer_gradient_outer: u64,
+}
+
+impl Evaluations {
+    /// The counters in the order of the paper's draws ξ₁, ξ₂, ξ₃, ς₁, ς₂.
+    #[must_use]
+    pub const fn to_array(self) -> [u64; 5] {
+        [
+            self.inner_gradient,
+            self.hessian_vector,
+            self.cross_vector,
+            self.outer_gradient_inner,
+            self.outer_gradient_outer,
+        ]
+    }
+
+    /// The counters from that order.
+    #[must_use]
+    pub const fn from_array(counts: [u64; 5]) -> Self {
+        let [
+            inner_gradient,
+            hessian_vector,
+            cross_vector,
+            outer_gradient_inner,
+            outer_gradient_outer,
+        ] = counts;
+        Self {
+            inner_gradient,
+            hessian_vector,
+            cross_vector,
+            outer_gradient_inner,
+            outer_gradient_outer,
+        }
+    }
+}
+
+/// A problem asked through a sampler, in one round, at one point.
+///
+/// Any algorithm on any [`Problem`] draws and counts through this; there is no other caller of the oracles.
+#[derive(Debug)]
+pub struct Oracles<'a, P: ?Sized> {
+    problem: &'a P,
+    sampler: Sampler,
+    round: u64,
+    repeat: u32,
+    evaluations: &'a mut Evaluations,
+    workspace: &'a mut [f32],
+}
+
+impl<'a, P: Problem + ?Sized> Oracles<'a, P> {
+    /// Prepares the problem's workspace for the outer variable `x`, at which all questions will be asked.
+    pub fn new(
+        problem: &'a P,
+        sampler: Sampler,
+        round: u64,
+        x: &[f32],
+        evaluations: &'a mut Evaluations,
+        workspace: &'a mut [f32],
+    ) -> Self {
+        problem.prepare(x, workspace);
+        Self { problem, sampler, round, repeat: 0, evaluations, workspace }
+    }
+
+    /// Makes the following questions draw fresh batches: the `n`-th step of an inner loop.
+    pub fn repeat(&mut self, n: u32) {
+        self.repeat = n;
+    }
+
+    fn batch(&self, purpose: Purpose, population: usize) -> crate::batch::Batch {
+        let purpose = if self.repeat == 0 { purpose } else { purpose.repeat(self.repeat) };
+        self.sampler.batch(self.round, purpose, population)
+    }
+
+    /// d: writes ∇θ g to `out`.
+    pub fn inner_gradient(&mut self, at: Point<'_>, out: &mut [f32]) {
+        let batch = self.batch(Purpose::INNER_GRADIENT, self.problem.population().inner);
+        out.fill(0.0);
+        self.problem.inner_gradient(at, &batch, 1.0, out, self.workspace);
+        self.evaluations.inner_gradient = self.evaluations.inner_gradient.wrapping_add(1);
+    }
+
+    /// h: writes ∇²θθ g · v - ∇θ f to `out`.
+    pub fn hv_residual(&mut self, at: Point<'_>, v: &[f32], out: &mut [f32]) {
+        self.hessian_vector(at, v, out);
+        self.add_outer_gradient_inner(at, -1.0, out);
+    }
+
+    /// s: writes ∇x f - ∇²xθ g · v to `out`.
+    pub fn hypergradient(&mut self, at: Point<'_>, v: &[f32], out: &mut [f32]) {
+        let population = self.problem.population();
+        let outer = self.batch(Purpose::OUTER_GRADIENT_OUTER, population.outer);
+        out.fill(0.0);
+        self.problem.outer_gradient_outer(at, &outer, 1.0, out, self.workspace);
+        let cross = self.batch(Purpose::CROSS_VECTOR, population.inner);
+        self.problem.cross_vector(at, v, &cross, -1.0, out, self.workspace);
+        let count = &mut *self.evaluations;
+        count.outer_gradient_outer = count.outer_gradient_outer.wrapping_add(1);
+        count.cross_vector = count.cross_vector.wrapping_add(1);
+    }
+
+    /// Writes ∇²θθ g · v to `out`.
+    pub fn hessian_vector(&mut self, at: Point<'_>, v: &[f32], out: &mut [f32]) {
+        let batch = self.batch(Purpose::HESSIAN_VECTOR, self.problem.population().inner);
+        out.fill(0.0);
+        self.problem.hessian_vector(at, v, &batch, 1.0, out, self.workspace);
+        self.evaluations.hessian_vector = self.evaluations.hessian_vector.wrapping_add(1);
+    }
+
+    /// Adds `scale` ∇θ f to `out`.
+    pub fn add_outer_gradient_inner(&mut self, at: Point<'_>, scale: f32, out: &mut [f32]) {
+        let batch = self.batch(Purpose::OUTER_GRADIENT_INNER, self.problem.population().outer);
+        self.problem.outer_gradient_inner(at, &batch, scale, out, self.workspace);
+        self.evaluations.outer_gradient_inner =
+            self.evaluations.outer_gradient_inner.wrapping_add(1);
+    }
+}

@@ -1,0 +1,132 @@
+//! The loss of a linear model over a batch, with its first and second derivative.
+
+use crate::batch::Batch;
+use crate::math;
+use crate::samples::{LabelKind, Samples};
+use crate::vector::CompensatedSum;
+
+/// A loss of a linear model's output and a label, convex in the output.
+pub trait LinearLoss {
+    /// The labels it is made for.
+    const LABELS: LabelKind;
+
+    /// The loss.
+    fn value(output: f32, label: f32) -> f32;
+
+    /// Its derivative in the output.
+    fn slope(output: f32, label: f32) -> f32;
+
+    /// Its second derivative in the output.
+    fn curvature(output: f32, label: f32) -> f32;
+
+    /// The label that fits an output best.
+    fn decide(output: f32) -> f32;
+}
+
+/// ln(1 + e^(-label · output)), labels -1 and +1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LogisticLoss;
+
+impl LinearLoss for LogisticLoss {
+    const LABELS: LabelKind = LabelKind::Binary;
+
+    #[inline]
+    fn value(output: f32, label: f32) -> f32 {
+        math::softplus(-label * output)
+    }
+
+    #[inline]
+    fn slope(output: f32, label: f32) -> f32 {
+        -label * math::sigmoid(-label * output)
+    }
+
+    #[inline]
+    fn curvature(output: f32, _: f32) -> f32 {
+        math::sigmoid_with_slope(output).1
+    }
+
+    #[inline]
+    fn decide(output: f32) -> f32 {
+        if output < 0.0 { -1.0 } else { 1.0 }
+    }
+}
+
+/// ½ (output - label)², real labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct SquaredLoss;
+
+impl LinearLoss for SquaredLoss {
+    const LABELS: LabelKind = LabelKind::Real;
+
+    #[inline]
+    fn value(output: f32, label: f32) -> f32 {
+        0.5 * (output - label) * (output - label)
+    }
+
+    #[inline]
+    fn slope(output: f32, label: f32) -> f32 {
+        output - label
+    }
+
+    #[inline]
+    fn curvature(_: f32, _: f32) -> f32 {
+        1.0
+    }
+
+    #[inline]
+    fn decide(output: f32) -> f32 {
+        output
+    }
+}
+
+/// Adds `scale` times the gradient of the mean loss at `weights` to `out`.
+pub(super) fn add_gradient<L: LinearLoss>(
+    samples: &Samples<'_>,
+    batch: &Batch,
+    weights: &[f32],
+    scale: f32,
+    out: &mut [f32],
+) {
+    let share = scale * batch.weight();
+    for index in batch.indices() {
+        let row = samples.row(index);
+        row.add_scaled(share * L::slope(row.dot(weights), samples.label(index)), out);
+    }
+}
+
+/// Adds `scale` times the Hessian of the mean loss at `weights`, times `v`, to `out`.
+pub(super) fn add_hessian_vector<L: LinearLoss>(
+    samples: &Samples<'_>,
+    batch: &Batch,
+    weights: &[f32],
+    v: &[f32],
+    scale: f32,
+    out: &mut [f32],
+) {
+    let share = scale * batch.weight();
+    for index in batch.indices() {
+        let row = samples.row(index);
+        let curvature = L::curvature(row.dot(weights), samples.label(index));
+        row.add_scaled(share * (curvature * row.dot(v)), out);
+    }
+}
+
+/// The mean over a batch of `term(index)`.
+pub(super) fn mean(batch: &Batch, mut term: impl FnMut(usize) -> f32) -> f32 {
+    let mut sum = CompensatedSum::default();
+    for index in batch.indices() {
+        sum.add(term(index));
+    }
+    sum.value() * batch.weight()
+}
+
+/// The mean loss at `weights`.
+pub(super) fn mean_loss<L: LinearLoss>(
+    samples: &Samples<'_>,
+    batch: &Batch,
+    weights: &[f32],
+) -> f32 {
+    mean(batch, |index| L::value(samples.row(index).dot(weights), samples.label(index)))
+}

@@ -1,0 +1,61 @@
+//! The problems that come with the crate.
+//!
+//! | problem | shared x | own θ | from |
+//! |---|---|---|---|
+//! | [`Logistic`] | one regularisation strength per feature, as its logarithm | a binary classifier | paper, 5.2 |
+//! | [`Ridge`] | the same | a linear regression, such as a sensor's calibration | |
+//! | [`SharedLayer`] | a sigmoid layer that finds features | a softmax head | paper, 5.1 |
+//! | [`Meta`] | a starting point | what one step from it makes of the node's tasks | paper, introduction |
+//! | [`Quadratic`] | a vector | a vector | tests: everything has a closed form |
+
+mod linear;
+mod meta;
+mod quadratic;
+mod regularised;
+mod shared_layer;
+
+pub use linear::{LinearLoss, LogisticLoss, SquaredLoss};
+pub use meta::Meta;
+pub use quadratic::{Quadratic, QuadraticParts};
+pub use regularised::{Logistic, Regularised, Ridge};
+pub use shared_layer::SharedLayer;
+
+use crate::problem::ProblemError;
+use crate::samples::{LabelKind, Samples};
+
+/// Training and validation samples must be alike, with the labels the model learns from.
+fn check_samples(
+    train: &Samples<'_>,
+    validation: &Samples<'_>,
+    needed: LabelKind,
+) -> Result<(), ProblemError> {
+    for samples in [train, validation] {
+        let found = samples.labels().kind();
+        if found != needed {
+            return Err(ProblemError::Labels { needed, found });
+        }
+    }
+    if train.width() != validation.width() {
+        let (train, validation) = (train.width(), validation.width());
+        return Err(ProblemError::Widths { train, validation });
+    }
+    Ok(())
+}
+
+/// The rows of a matrix; `max` because a chunk of zero panics, though no problem has zero columns.
+#[inline]
+fn rows(matrix: &[f32], width: usize) -> core::slice::ChunksExact<'_, f32> {
+    matrix.chunks_exact(width.max(1))
+}
+
+/// The rows of a matrix that is written to.
+#[inline]
+fn rows_mut(matrix: &mut [f32], width: usize) -> core::slice::ChunksExactMut<'_, f32> {
+    matrix.chunks_exact_mut(width.max(1))
+}
+
+/// A layer's parameters: its weights, then its biases.
+#[inline]
+fn layer(parameters: &[f32], weights: usize) -> (&[f32], &[f32]) {
+    parameters.split_at_checked(weights).unwrap_or((parameters, &[]))
+}

@@ -1,0 +1,150 @@
+//! How strongly should each feature be regularised? Logistic and ridge regression.
+
+use core::marker::PhantomData;
+
+use super::linear::{self, LinearLoss, LogisticLoss, SquaredLoss};
+use crate::batch::Batch;
+use crate::math;
+use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
+use crate::samples::{Row, Samples};
+use crate::vector::CompensatedSum;
+
+/// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
+///
+/// ```text
+/// f(x, θ) = mean of loss(s·θ, label) over validation samples
+/// g(x, θ) = mean of loss(s·θ, label) over training samples + Σ_t e^(x_t) θ_t²
+/// ```
+///
+/// The regulariser has no factor ½, as in the paper. For an intercept give every sample a constant feature:
+/// its strength is learned like the others'.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Regularised<'a, L> {
+    train: Samples<'a>,
+    validation: Samples<'a>,
+    loss: PhantomData<L>,
+}
+
+/// Hyper-parameters of logistic regression: binary labels.
+pub type Logistic<'a> = Regularised<'a, LogisticLoss>;
+
+/// Hyper-parameters of ridge regression: real labels.
+pub type Ridge<'a> = Regularised<'a, SquaredLoss>;
+
+impl<'a, L: LinearLoss> Regularised<'a, L> {
+    /// A problem over two sets of samples; they may be the same set.
+    ///
+    /// # Errors
+    /// Refuses sets of different widths and labels of the wrong kind.
+    pub fn new(train: Samples<'a>, validation: Samples<'a>) -> Result<Self, ProblemError> {
+        super::check_samples(&train, &validation, L::LABELS)?;
+        Ok(Self { train, validation, loss: PhantomData })
+    }
+}
+
+impl<L> Regularised<'_, L> {
+    /// The workspace for `features` features: it keeps e^x.
+    #[must_use]
+    pub const fn workspace(features: usize) -> usize {
+        features
+    }
+}
+
+impl<L: LinearLoss> Problem for Regularised<'_, L> {
+    fn dimensions(&self) -> Dimensions {
+        let width = self.train.width();
+        Dimensions { outer: width, inner: width, workspace: Self::workspace(width) }
+    }
+
+    fn population(&self) -> Population {
+        Population { inner: self.train.len(), outer: self.validation.len() }
+    }
+
+    fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
+        for (strength, &x) in workspace.iter_mut().zip(x) {
+            *strength = math::exp(x);
+        }
+    }
+
+    fn inner_gradient(
+        &self,
+        at: Point<'_>,
+        batch: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        strengths: &mut [f32],
+    ) {
+        linear::add_gradient::<L>(&self.train, batch, at.theta, scale, out);
+        add_penalty(scale, at.theta, strengths, out);
+    }
+
+    fn hessian_vector(
+        &self,
+        at: Point<'_>,
+        v: &[f32],
+        batch: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        strengths: &mut [f32],
+    ) {
+        linear::add_hessian_vector::<L>(&self.train, batch, at.theta, v, scale, out);
+        add_penalty(scale, v, strengths, out);
+    }
+
+    fn cross_vector(
+        &self,
+        at: Point<'_>,
+        v: &[f32],
+        _: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        strengths: &mut [f32],
+    ) {
+        for ((out, &strength), (&theta, &v)) in
+            out.iter_mut().zip(&*strengths).zip(at.theta.iter().zip(v))
+        {
+            *out += scale * (2.0 * strength * theta * v);
+        }
+    }
+
+    fn outer_gradient_inner(
+        &self,
+        at: Point<'_>,
+        batch: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        _: &mut [f32],
+    ) {
+        linear::add_gradient::<L>(&self.validation, batch, at.theta, scale, out);
+    }
+
+    fn outer_gradient_outer(&self, _: Point<'_>, _: &Batch, _: f32, _: &mut [f32], _: &mut [f32]) {
+        // f does not look at x.
+    }
+
+    fn inner_loss(&self, at: Point<'_>, batch: &Batch, strengths: &mut [f32]) -> f32 {
+        let mut penalty = CompensatedSum::default();
+        for (&theta, &strength) in at.theta.iter().zip(&*strengths) {
+            penalty.add(strength * theta * theta);
+        }
+        linear::mean_loss::<L>(&self.train, batch, at.theta) + penalty.value()
+    }
+
+    fn outer_loss(&self, at: Point<'_>, batch: &Batch, _: &mut [f32]) -> f32 {
+        linear::mean_loss::<L>(&self.validation, batch, at.theta)
+    }
+}
+
+impl<L: LinearLoss> Predict for Regularised<'_, L> {
+    fn predict(&self, at: Point<'_>, row: Row<'_>, _: &mut [f32]) -> f32 {
+        L::decide(row.dot(at.theta))
+    }
+}
+
+/// Adds `scale` · 2 e^x a, which is the penalty's gradient at a = θ and its Hessian times a = v.
+fn add_penalty(scale: f32, a: &[f32], strengths: &[f32], out: &mut [f32]) {
+    for (out, (&a, &strength)) in out.iter_mut().zip(a.iter().zip(strengths)) {
+        *out += scale * (2.0 * strength * a);
+    }
+}

@@ -1,0 +1,387 @@
+//! Samples, read where they lie: rows of bytes or floats in flash, never copied.
+//!
+//! A feature's value is `scale * (raw - offset)`, the quantisation everyone uses for images and sensors:
+//! pixels are `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`.
+
+use crate::vector;
+
+/// The features of a set of samples, row after row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Features<'a> {
+    /// Unsigned bytes, such as pixels.
+    U8(&'a [u8]),
+    /// Signed bytes, such as quantised sensor readings.
+    I8(&'a [i8]),
+    /// Floats.
+    F32(&'a [f32]),
+}
+
+impl<'a> Features<'a> {
+    /// The number of values, over all rows.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::U8(raw) => raw.len(),
+            Self::I8(raw) => raw.len(),
+            Self::F32(raw) => raw.len(),
+        }
+    }
+
+    /// True if there are no values.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn cut(self, from: usize, to: usize) -> Option<Self> {
+        Some(match self {
+            Self::U8(raw) => Self::U8(raw.get(from..to)?),
+            Self::I8(raw) => Self::I8(raw.get(from..to)?),
+            Self::F32(raw) => Self::F32(raw.get(from..to)?),
+        })
+    }
+}
+
+/// The labels of a set of samples, one each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Labels<'a> {
+    /// Two classes, stored as 0 and 1, used as -1 and +1.
+    Binary(&'a [u8]),
+    /// Classes counted from 0.
+    Class(&'a [u8]),
+    /// Real targets.
+    Real(&'a [f32]),
+}
+
+impl Labels<'_> {
+    /// The number of labels.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Binary(labels) | Self::Class(labels) => labels.len(),
+            Self::Real(labels) => labels.len(),
+        }
+    }
+
+    /// True if there are no labels.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What kind of labels these are.
+    #[must_use]
+    pub const fn kind(&self) -> LabelKind {
+        match self {
+            Self::Binary(_) => LabelKind::Binary,
+            Self::Class(_) => LabelKind::Class,
+            Self::Real(_) => LabelKind::Real,
+        }
+    }
+}
+
+/// The kinds of labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum LabelKind {
+    /// Two classes.
+    Binary,
+    /// Classes counted from 0.
+    Class,
+    /// Real targets.
+    Real,
+}
+
+/// Why a set of samples was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SamplesError {
+    /// There is no sample, or a sample has no feature.
+    Empty,
+    /// More samples than a draw can tell apart (2^32 - 1).
+    TooMany,
+    /// The features are not `width` for each label.
+    Ragged {
+        /// How many feature values there are.
+        features: usize,
+        /// How many labels there are.
+        labels: usize,
+        /// How many features a row has.
+        width: usize,
+    },
+    /// A label is none of the allowed ones, or not finite.
+    Label {
+        /// The row it stands in.
+        row: usize,
+    },
+    /// A feature is infinite or NaN.
+    Feature {
+        /// The row it stands in.
+        row: usize,
+    },
+    /// The scale is zero, or scale or offset is not finite.
+    Scaling,
+}
+
+impl core::fmt::Display for SamplesError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Empty => write!(f, "no samples: at least one row with one feature is needed"),
+            Self::TooMany => write!(f, "too many samples: at most 2^32 - 1 fit a node"),
+            Self::Ragged { features, labels, width } => write!(
+                f,
+                "{features} feature values do not make {labels} rows of {width}: one row a label is needed"
+            ),
+            Self::Label { row } => write!(f, "the label of row {row} is out of range"),
+            Self::Feature { row } => write!(f, "row {row} has a feature that is infinite or NaN"),
+            Self::Scaling => write!(f, "scale must be finite and not zero, offset must be finite"),
+        }
+    }
+}
+
+impl core::error::Error for SamplesError {}
+
+/// A set of labelled samples.
+///
+/// ```
+/// use lopa_core::samples::{Features, Labels, Samples};
+/// // Two samples of three pixels, labelled 0 and 1.
+/// let samples = Samples::new(Features::U8(&[0, 128, 255, 9, 9, 9]), 3, Labels::Binary(&[0, 1]))?
+///     .scaled(1.0 / 255.0, 0.0)?;
+/// assert_eq!(samples.label(1), 1.0);
+/// assert_eq!(samples.row(0).dot(&[0.0, 0.0, 2.0]), 2.0);
+/// # Ok::<(), lopa_core::samples::SamplesError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Samples<'a> {
+    features: Features<'a>,
+    labels: Labels<'a>,
+    width: usize,
+    scale: f32,
+    offset: f32,
+}
+
+impl<'a> Samples<'a> {
+    /// Takes `labels.len()` rows of `width` features. Reads everything once to refuse bad values.
+    ///
+    /// # Errors
+    /// Refuses empty sets, a shape that does not fit, labels out of range, and non-finite floats.
+    pub fn new(
+        features: Features<'a>,
+        width: usize,
+        labels: Labels<'a>,
+    ) -> Result<Self, SamplesError> {
+        let rows = labels.len();
+        if rows == 0 || width == 0 {
+            return Err(SamplesError::Empty);
+        }
+        if u32::try_from(rows).is_err() {
+            return Err(SamplesError::TooMany);
+        }
+        if rows.checked_mul(width) != Some(features.len()) {
+            return Err(SamplesError::Ragged { features: features.len(), labels: rows, width });
+        }
+        let bad_label = match labels {
+            Labels::Binary(labels) => labels.iter().position(|&label| label > 1),
+            Labels::Class(_) => None,
+            Labels::Real(labels) => labels.iter().position(|label| !label.is_finite()),
+        };
+        if let Some(row) = bad_label {
+            return Err(SamplesError::Label { row });
+        }
+        if let Features::F32(raw) = features
+            && let Some(at) = raw.iter().position(|value| !value.is_finite())
+        {
+            return Err(SamplesError::Feature { row: at.checked_div(width).unwrap_or(0) });
+        }
+        Ok(Self { features, labels, width, scale: 1.0, offset: 0.0 })
+    }
+
+    /// Makes a feature's value `scale * (raw - offset)`.
+    ///
+    /// # Errors
+    /// Refuses a scale of zero and non-finite numbers.
+    pub fn scaled(mut self, scale: f32, offset: f32) -> Result<Self, SamplesError> {
+        if !scale.is_finite() || scale == 0.0 || !offset.is_finite() {
+            return Err(SamplesError::Scaling);
+        }
+        (self.scale, self.offset) = (scale, offset);
+        Ok(self)
+    }
+
+    /// The number of samples.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// True if there are no samples; [`Samples::new`] refuses such a set.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// The number of features of a sample.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The labels.
+    #[must_use]
+    pub const fn labels(&self) -> Labels<'a> {
+        self.labels
+    }
+
+    /// The first row whose class is not below `classes`.
+    #[must_use]
+    pub fn class_beyond(&self, classes: usize) -> Option<usize> {
+        match self.labels {
+            Labels::Class(labels) => labels.iter().position(|&label| usize::from(label) >= classes),
+            Labels::Binary(_) | Labels::Real(_) => None,
+        }
+    }
+
+    /// The features of sample `index`; an empty row beyond the end.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, index: usize) -> Row<'a> {
+        let from = index.wrapping_mul(self.width);
+        let raw = self.features.cut(from, from.wrapping_add(self.width));
+        Row { raw: raw.unwrap_or(Features::U8(&[])), scale: self.scale, offset: self.offset }
+    }
+
+    /// The label of sample `index` as a number: -1 or +1, the class, or the target; 0 beyond the end.
+    #[inline]
+    #[must_use]
+    pub fn label(&self, index: usize) -> f32 {
+        match self.labels {
+            Labels::Binary(labels) => {
+                labels.get(index).map_or(0.0, |&label| if label == 0 { -1.0 } else { 1.0 })
+            }
+            Labels::Class(labels) => labels.get(index).map_or(0.0, |&label| f32::from(label)),
+            Labels::Real(labels) => labels.get(index).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// The class of sample `index`; 0 beyond the end and where labels are no classes.
+    #[inline]
+    #[must_use]
+    pub fn class(&self, index: usize) -> usize {
+        match self.labels {
+            Labels::Binary(labels) | Labels::Class(labels) => {
+                labels.get(index).map_or(0, |&label| usize::from(label))
+            }
+            Labels::Real(_) => 0,
+        }
+    }
+}
+
+/// The features of one sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Row<'a> {
+    raw: Features<'a>,
+    scale: f32,
+    offset: f32,
+}
+
+impl<'a> Row<'a> {
+    /// A row of floats as they are, for a prediction on a reading that was just taken.
+    #[must_use]
+    pub const fn new(features: &'a [f32]) -> Self {
+        Self { raw: Features::F32(features), scale: 1.0, offset: 0.0 }
+    }
+
+    /// The scalar product with `weights`.
+    #[inline]
+    #[must_use]
+    pub fn dot(&self, weights: &[f32]) -> f32 {
+        let offset = self.offset;
+        let raw = match self.raw {
+            Features::U8(raw) => vector::reduce(raw, weights, |r, w| (f32::from(r) - offset) * w),
+            Features::I8(raw) => vector::reduce(raw, weights, |r, w| (f32::from(r) - offset) * w),
+            Features::F32(raw) => vector::reduce(raw, weights, |r, w| (r - offset) * w),
+        };
+        self.scale * raw
+    }
+
+    /// `out += factor * row`.
+    #[inline]
+    pub fn add_scaled(&self, factor: f32, out: &mut [f32]) {
+        let (factor, offset) = (factor * self.scale, self.offset);
+        match self.raw {
+            Features::U8(raw) => add(out, raw, |r| factor * (f32::from(r) - offset)),
+            Features::I8(raw) => add(out, raw, |r| factor * (f32::from(r) - offset)),
+            Features::F32(raw) => add(out, raw, |r| factor * (r - offset)),
+        }
+    }
+}
+
+#[inline]
+fn add<T: Copy>(out: &mut [f32], raw: &[T], term: impl Fn(T) -> f32) {
+    for (out, &raw) in out.iter_mut().zip(raw) {
+        *out += term(raw);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_encodings_read_the_same_values() {
+        let bytes = [0_u8, 1, 100, 7, 50, 127, 3, 3];
+        let signed = bytes.map(|b| b as i8);
+        let floats = bytes.map(f32::from);
+        let weights = [0.5, -1.5, 2.25, 0.125];
+        let labels = Labels::Class(&[4, 0]);
+        let sets = [Features::U8(&bytes), Features::I8(&signed), Features::F32(&floats)]
+            .map(|f| Samples::new(f, 4, labels).unwrap().scaled(0.1, 3.0).unwrap());
+        for set in sets {
+            for index in 0..2 {
+                assert_eq!(set.row(index).dot(&weights), sets[0].row(index).dot(&weights));
+                let (mut out, mut want) = ([1.0; 4], [1.0_f32; 4]);
+                set.row(index).add_scaled(2.0, &mut out);
+                for (want, raw) in want.iter_mut().zip(&bytes[4 * index..]) {
+                    *want += (2.0 * 0.1) * (f32::from(*raw) - 3.0);
+                }
+                assert_eq!(out, want);
+            }
+            assert_eq!((set.label(0), set.class(0), set.len(), set.width()), (4.0, 4, 2, 4));
+        }
+    }
+
+    #[test]
+    fn bad_sets_are_refused_by_name() {
+        let bytes = Features::U8(&[0; 6]);
+        let new = Samples::new;
+        assert_eq!(new(bytes, 3, Labels::Class(&[])), Err(SamplesError::Empty));
+        assert_eq!(new(bytes, 0, Labels::Class(&[0])), Err(SamplesError::Empty));
+        assert_eq!(
+            new(bytes, 4, Labels::Class(&[0, 1])),
+            Err(SamplesError::Ragged { features: 6, labels: 2, width: 4 })
+        );
+        assert_eq!(new(bytes, 3, Labels::Binary(&[1, 2])), Err(SamplesError::Label { row: 1 }));
+        assert_eq!(new(bytes, 6, Labels::Real(&[f32::NAN])), Err(SamplesError::Label { row: 0 }));
+        let floats = Features::F32(&[0.0, 0.0, f32::INFINITY, 0.0]);
+        assert_eq!(new(floats, 2, Labels::Class(&[0, 0])), Err(SamplesError::Feature { row: 1 }));
+        let good = new(bytes, 3, Labels::Class(&[0, 9])).unwrap();
+        assert_eq!(good.scaled(0.0, 0.0), Err(SamplesError::Scaling));
+        assert_eq!(good.scaled(1.0, f32::NAN), Err(SamplesError::Scaling));
+        assert_eq!((good.class_beyond(10), good.class_beyond(9)), (None, Some(1)));
+    }
+
+    #[test]
+    fn beyond_the_end_there_is_nothing() {
+        let set = Samples::new(Features::U8(&[9; 4]), 2, Labels::Binary(&[1, 1])).unwrap();
+        assert_eq!(set.row(2).dot(&[1.0, 1.0]), 0.0);
+        assert_eq!(set.row(usize::MAX).dot(&[1.0, 1.0]), 0.0);
+        assert_eq!((set.label(2), set.class(2)), (0.0, 0));
+    }
+}

@@ -1,0 +1,179 @@
+//! Vectors and their reductions, each in one written order.
+//!
+//! A float sum depends on its order. Every reduction here runs in [`LANES`] strided lanes: element `i`
+//! goes to lane `i % 16`, and the lanes are added by a fixed tree at the end. Sixteen lanes fit the 32
+//! registers of a Cortex-M4F and one 512-bit vector, so compilers vectorise without changing a bit.
+
+/// The number of partial sums of every reduction.
+pub const LANES: usize = 16;
+
+/// Anything that holds floats in a row: `[f32; N]` on a chip, `&mut [f32]`, or a boxed slice on a host.
+pub trait Storage: AsRef<[f32]> + AsMut<[f32]> {}
+
+impl<S: AsRef<[f32]> + AsMut<[f32]> + ?Sized> Storage for S {}
+
+/// Sums `term(a[i], b[i])` in lanes, over the length both slices have.
+#[inline]
+pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> f32) -> f32 {
+    let len = a.len().min(b.len());
+    let (a, a_rest) = a[..len].as_chunks::<LANES>();
+    let (b, b_rest) = b[..len].as_chunks::<LANES>();
+    let mut lanes = [0.0_f32; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for i in 0..LANES {
+            lanes[i] += term(a[i], b[i]);
+        }
+    }
+    for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *lane += term(a, b);
+    }
+    add_lanes(lanes)
+}
+
+/// The fixed tree that closes a reduction: halves are added until one value is left.
+#[inline]
+fn add_lanes(mut lanes: [f32; LANES]) -> f32 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for i in 0..half.min(LANES / 2) {
+            lanes[i] += lanes[i + half.min(LANES / 2)];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// The scalar product of two vectors.
+///
+/// ```
+/// assert_eq!(lopa_core::vector::dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0);
+/// ```
+#[inline]
+#[must_use]
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    reduce(a, b, |a, b| a * b)
+}
+
+/// The sum of a vector's elements.
+#[inline]
+#[must_use]
+pub fn sum(a: &[f32]) -> f32 {
+    reduce(a, a, |a, _| a)
+}
+
+/// The squared Euclidean norm.
+#[inline]
+#[must_use]
+pub fn norm_squared(a: &[f32]) -> f32 {
+    dot(a, a)
+}
+
+/// `out += scale * a`, element by element.
+#[inline]
+pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
+    for (out, &a) in out.iter_mut().zip(a) {
+        *out += scale * a;
+    }
+}
+
+/// `gap += weight * (theirs - own)`: one neighbour's pull on a node.
+///
+/// Differences instead of the plain weighted sum, because they vanish exactly when two nodes agree, and
+/// because the pull of `j` on `i` is bit for bit the negative of the pull of `i` on `j`.
+#[inline]
+pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
+    for (gap, (&theirs, &own)) in gap.iter_mut().zip(theirs.iter().zip(own)) {
+        *gap += weight * (theirs - own);
+    }
+}
+
+/// True if no element is infinite or NaN.
+#[inline]
+#[must_use]
+pub fn all_finite(a: &[f32]) -> bool {
+    // An exponent of all ones marks both; a bit-or over the vector keeps the loop free of branches.
+    a.iter().fold(0, |marks, a| marks | u32::from(!a.is_finite())) == 0
+}
+
+/// A running sum with Kahan's correction: the error does not grow with the number of terms.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct CompensatedSum {
+    sum: f32,
+    excess: f32,
+}
+
+impl CompensatedSum {
+    /// Adds one term.
+    #[inline]
+    pub fn add(&mut self, term: f32) {
+        let term = term - self.excess;
+        let total = self.sum + term;
+        self.excess = (total - self.sum) - term;
+        self.sum = total;
+    }
+
+    /// The sum of all terms so far.
+    #[inline]
+    #[must_use]
+    pub fn value(self) -> f32 {
+        self.sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_a_sum_is_the_written_one() {
+        let mut a = [0.0_f32; 101];
+        for (i, a) in a.iter_mut().enumerate() {
+            *a = 1.0 / (1.0 + i as f32);
+        }
+        let mut lanes = [0.0_f32; 16];
+        for (i, a) in a.iter().enumerate() {
+            lanes[i % 16] += a;
+        }
+        let quad = |i: usize| (lanes[i] + lanes[i + 8]) + (lanes[i + 4] + lanes[i + 12]);
+        let expected = (quad(0) + quad(2)) + (quad(1) + quad(3));
+        assert_eq!(sum(&a).to_bits(), expected.to_bits());
+        assert_ne!(sum(&a).to_bits(), a.iter().sum::<f32>().to_bits());
+    }
+
+    #[test]
+    fn a_reduction_stops_at_the_shorter_vector() {
+        assert_eq!(dot(&[1.0; 20], &[2.0; 18]), 36.0);
+        assert_eq!(dot(&[], &[2.0]), 0.0);
+    }
+
+    #[test]
+    fn pulls_are_exact_opposites() {
+        let (a, b) = ([0.1_f32, -7.3e9, 1.0e-20], [0.3_f32, 2.2, -4.0e-21]);
+        let (mut on_a, mut on_b) = ([0.0; 3], [0.0; 3]);
+        add_gap(&mut on_a, 1.0 / 3.0, &b, &a);
+        add_gap(&mut on_b, 1.0 / 3.0, &a, &b);
+        assert_eq!(on_a, on_b.map(|g| -g));
+    }
+
+    #[test]
+    fn non_finite_values_are_found_wherever_they_are() {
+        for i in 0..33 {
+            for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                let mut a = [1.0; 33];
+                assert!(all_finite(&a));
+                a[i] = bad;
+                assert!(!all_finite(&a));
+            }
+        }
+    }
+
+    #[test]
+    fn a_compensated_sum_keeps_what_a_plain_one_loses() {
+        let mut sum = CompensatedSum::default();
+        for _ in 0..1_000_000 {
+            sum.add(0.1);
+        }
+        assert_eq!(sum.value(), 100_000.0);
+    }
+}
