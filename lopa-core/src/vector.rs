@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_order_of_a_sum_is_the_written_one() {
-        let mut a = [0.0_f32; 101];
+        let mut a = [0.0_f32; 1_003];
         for (i, a) in a.iter_mut().enumerate() {
             *a = 1.0 / (1.0 + i as f32);
         }
