@@ -222,9 +222,9 @@ pub enum Phase {
 ///
 /// let mut scratch = Scratch::<[f32; 2], [f32; 2]>::new();
 /// let mut nodes = [
-///     GtNode::gradient_tracking(
+///     GtNode::<_, 2, 2>::gradient_tracking(
 ///         Ridge::new(set(0)?, set(0)?)?, Config { steps, sampler: Sampler::full(0) }, [-3.0; 2])?,
-///     GtNode::gradient_tracking(
+///     GtNode::<_, 2, 2>::gradient_tracking(
 ///         Ridge::new(set(1)?, set(1)?)?, Config { steps, sampler: Sampler::full(1) }, [-3.0; 2])?,
 /// ];
 /// for _ in 0..2_000 {
