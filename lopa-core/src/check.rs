@@ -40,9 +40,8 @@ impl Report {
             self.outer_gradient_inner,
             self.outer_gradient_outer,
         ]
-        // NaN must win: it is the worst of all.
         .into_iter()
-        .fold(0.0, |worst, error| if error <= worst { worst } else { error })
+        .fold(0.0, larger)
     }
 }
 
@@ -181,16 +180,18 @@ struct Error {
 
 impl Error {
     fn note(&mut self, difference: f32, size: f32) {
-        let difference = difference.abs();
-        if !(difference <= self.difference) {
-            self.difference = difference;
-        }
+        self.difference = larger(self.difference, difference.abs());
         self.size = self.size.max(size);
     }
 
     fn relative(self) -> f32 {
         self.difference / (self.size + 0.1)
     }
+}
+
+/// The larger of two errors; NaN is the largest of all.
+fn larger(a: f32, b: f32) -> f32 {
+    if b.is_nan() || b > a { b } else { a }
 }
 
 /// A random direction of length one.

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![doc = include_str!("../docs/cost.md")]
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
@@ -7,6 +8,8 @@ pub mod check;
 pub mod checkpoint;
 pub mod draw;
 pub mod footprint;
+#[cfg(feature = "defmt")]
+mod formatted;
 pub mod math;
 pub mod network;
 pub mod node;

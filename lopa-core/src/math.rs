@@ -2,7 +2,7 @@
 //!
 //! The pure-Rust `libm` computes them by default. With the feature `micromath` the two functions
 //! underneath, [`exp`] and [`ln`], are the short series of that crate: fewer instructions on a chip
-//! without an FPU, for a relative error of up to 1.1e-4 in `exp` and an absolute error of up to 1.6e-4 in
+//! without an FPU, for a relative error of up to 2.5e-3 in `exp` and an absolute error of up to 1.2e-4 in
 //! `ln` (measured by this module's tests). Other bits mean another trajectory, so all nodes of a fleet must
 //! be built alike; [`KIND`] tells which one a build has.
 
@@ -13,7 +13,7 @@
 pub enum Kind {
     /// The pure-Rust `libm`: less than one unit in the last place off.
     Libm,
-    /// `micromath`: about four digits.
+    /// `micromath`: about three digits.
     Micromath,
 }
 
@@ -47,6 +47,8 @@ pub fn ln(a: f32) -> f32 {
         _ if a.is_nan() || a < 0.0 => f32::NAN,
         _ if a < f32::MIN_POSITIVE => f32::NEG_INFINITY,
         _ if a > f32::MAX => a,
+        // Below one the crate inverts by a rough guess; a true division keeps the digits.
+        _ if a < 1.0 => -micromath::F32(1.0 / a).ln().0,
         _ => micromath::F32(a).ln().0,
     };
 }
@@ -137,7 +139,7 @@ mod tests {
     #[test]
     fn exp_is_as_close_as_the_docs_say() {
         let worst = grid().map(|a| relative(exp(a), f64::from(a).exp())).fold(0.0, f64::max);
-        let bound = if EXACT { 1.2e-7 } else { 1.1e-4 };
+        let bound = if EXACT { 1.2e-7 } else { 2.5e-3 };
         assert!(worst < bound, "{worst:e}");
     }
 
@@ -149,13 +151,13 @@ mod tests {
                 (f64::from(ln(a)) - f64::from(a).ln()).abs() / f64::from(a).ln().abs().max(1.0)
             })
             .fold(0.0, f64::max);
-        let bound = if EXACT { 1.2e-7 } else { 1.6e-4 };
+        let bound = if EXACT { 1.2e-7 } else { 1.2e-4 };
         assert!(worst < bound, "{worst:e}");
     }
 
     #[test]
     fn sigmoid_slope_and_softplus_keep_their_tails() {
-        let bound = if EXACT { 4.0e-7 } else { 6.0e-4 };
+        let bound = if EXACT { 4.0e-7 } else { 5.0e-3 };
         for a in grid() {
             let b = f64::from(a);
             let (s, slope) = sigmoid_with_slope(a);

@@ -82,6 +82,8 @@ pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
         if let Phase::Diverged(divergence) = other.phase {
             return Err(NetworkError::Node { node, error: NodeError::Diverged(divergence) });
         }
+    }
+    for (node, other) in nodes.iter().enumerate() {
         let alike = other.buffers.x.as_ref().len() == len && other.scheme == scheme;
         if !alike || other.phase != (Phase::Mixing { next: 0 }) {
             return Err(NetworkError::Unlike { node });
@@ -120,10 +122,10 @@ pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
                 }
             }
         }
-        let size = end - start;
         for (number, (node, gaps)) in nodes.iter_mut().zip(room.chunks_exact(2 * chunk)).enumerate()
         {
             let (x_gap, y_gap) = gaps.split_at(chunk);
+            let size = (end - start).min(chunk);
             node.mix(&x_gap[..size], &y_gap[..size])
                 .map_err(|error| NetworkError::Node { node: number, error })?;
         }

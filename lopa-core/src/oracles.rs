@@ -134,3 +134,10 @@ impl<'a, P: Problem + ?Sized> Oracles<'a, P> {
             self.evaluations.outer_gradient_inner.wrapping_add(1);
     }
 }
+
+#[cfg(feature = "defmt")]
+impl<P: ?Sized> defmt::Format for Oracles<'_, P> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Oracles(round {}, {})", self.round, self.sampler);
+    }
+}

@@ -11,11 +11,19 @@
 //! nodes agree, they leave the network's sum of y alone, and a lost neighbour is a term left out, with no
 //! self weight to repair.
 
+mod error;
+mod memory;
+mod update;
+
+pub use error::{Divergence, NodeError, Variable};
+pub use memory::{Buffers, Scratch, State};
+use update::{check_length, descend, pull, smooth, track};
+
 use crate::batch::Sampler;
 use crate::oracles::{Evaluations, Oracles};
 use crate::problem::{Point, Problem};
 use crate::steps::StepSizes;
-use crate::vector::{Storage, add_gap, all_finite};
+use crate::vector::Storage;
 
 /// How a node turns hypergradients into a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,46 +48,6 @@ pub struct Config {
     pub sampler: Sampler,
 }
 
-/// The memory a node lives in. `x` is the starting point; everything else is overwritten.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Buffers<X, T, D> {
-    /// x₀, the same on all nodes (length n).
-    pub x: X,
-    /// For y (length n).
-    pub y: X,
-    /// For z (length n).
-    pub z: X,
-    /// For θ (length p).
-    pub theta: T,
-    /// For v (length p).
-    pub v: T,
-    /// For δ: length n with gradient tracking, any length (say `[f32; 0]`) without.
-    pub delta: D,
-}
-
-/// Memory for one evaluation, free between calls of [`Node::compute`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scratch<T, W> {
-    /// For d and h, one after the other (length p).
-    pub direction: T,
-    /// The problem's workspace.
-    pub workspace: W,
-}
-
-impl<const P: usize, const W: usize> Scratch<[f32; P], [f32; W]> {
-    /// Scratch of fixed size.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { direction: [0.0; P], workspace: [0.0; W] }
-    }
-}
-
-impl<const P: usize, const W: usize> Default for Scratch<[f32; P], [f32; W]> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// A neighbour's vectors as they came in, and the weight of the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -91,101 +59,6 @@ pub struct Neighbour<'a> {
     /// The neighbour's y; ignored with LG.
     pub y: &'a [f32],
 }
-
-/// A node's variables, for reading.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub struct State<'a> {
-    /// Rounds completed.
-    pub round: u64,
-    /// The epoch of the network's membership.
-    pub epoch: u32,
-    /// The outer variable.
-    pub x: &'a [f32],
-    /// The inner variable: the node's own model.
-    pub theta: &'a [f32],
-    /// The Hessian-inverse-vector estimate.
-    pub v: &'a [f32],
-    /// The smoothed hypergradient.
-    pub z: &'a [f32],
-    /// The descent direction.
-    pub y: &'a [f32],
-}
-
-/// The variables of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Variable {
-    /// x.
-    Outer,
-    /// θ.
-    Inner,
-    /// v.
-    HessianInverseVector,
-    /// z.
-    Hypergradient,
-    /// y.
-    Direction,
-}
-
-/// A variable was about to become infinite or NaN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Divergence {
-    /// The round in which it happened.
-    pub round: u64,
-    /// The variable.
-    pub variable: Variable,
-}
-
-/// Why a node refused to be made or to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-pub enum NodeError {
-    /// A buffer is not as long as the problem asks.
-    Length {
-        /// Which buffer.
-        name: &'static str,
-        /// The length it must have.
-        needed: usize,
-        /// The length it has.
-        found: usize,
-    },
-    /// The problem has an outer or inner dimension of zero.
-    Empty,
-    /// The starting point has an infinite or NaN element.
-    Start {
-        /// Its index.
-        index: usize,
-    },
-    /// `compute` was called with a round half done, or `mix` before `compute`.
-    OutOfTurn,
-    /// The node diverged and does not go on; restore a checkpoint or restart it with smaller steps.
-    Diverged(Divergence),
-}
-
-impl core::fmt::Display for NodeError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Length { name, needed, found } => {
-                write!(f, "{name} has {found} elements, {needed} are needed")
-            }
-            Self::Empty => write!(f, "the problem has no outer or no inner variable"),
-            Self::Start { index } => write!(f, "element {index} of x0 is infinite or NaN"),
-            Self::OutOfTurn => write!(f, "a round is compute, then mix until it is complete"),
-            Self::Diverged(Divergence { round, variable }) => write!(
-                f,
-                "{variable:?} became infinite or NaN in round {round}: try smaller step sizes"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for NodeError {}
 
 /// Where a node stands in its round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,9 +96,9 @@ pub enum Phase {
 /// let mut scratch = Scratch::<[f32; 2], [f32; 2]>::new();
 /// let mut nodes = [
 ///     GtNode::<_, 2, 2>::gradient_tracking(
-///         Ridge::new(set(0)?, set(0)?)?, Config { steps, sampler: Sampler::full(0) }, [-3.0; 2])?,
+///         Ridge::new(set(0)?, set(0)?)?, Config { steps, sampler: Sampler::full(0) }, [-6.0; 2])?,
 ///     GtNode::<_, 2, 2>::gradient_tracking(
-///         Ridge::new(set(1)?, set(1)?)?, Config { steps, sampler: Sampler::full(1) }, [-3.0; 2])?,
+///         Ridge::new(set(1)?, set(1)?)?, Config { steps, sampler: Sampler::full(1) }, [-6.0; 2])?,
 /// ];
 /// for _ in 0..2_000 {
 ///     for node in &mut nodes {
@@ -235,7 +108,7 @@ pub enum Phase {
 ///     let sent = nodes.each_ref().map(|n| (*n.x_array(), *n.y_array()));
 ///     for (i, node) in nodes.iter_mut().enumerate() {
 ///         let (x, y) = &sent[1 - i];
-///         node.mix_with([Neighbour { weight: 0.5, x, y }].into_iter())?;
+///         node.mix_with([Neighbour { weight: 0.5, x, y }])?;
 ///     }
 /// }
 /// let calibrations = nodes.each_ref().map(|n| n.state().theta.to_vec());
@@ -473,9 +346,10 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
     /// As [`Node::mix`]; also refuses a neighbour whose vectors are of another length.
     pub fn mix_with<'a, I>(&mut self, neighbours: I) -> Result<(), NodeError>
     where
-        I: Iterator<Item = Neighbour<'a>> + Clone,
+        I: IntoIterator<Item = Neighbour<'a>, IntoIter: Clone>,
     {
         const CHUNK: usize = 32;
+        let neighbours = neighbours.into_iter();
         while let Phase::Mixing { next } = self.phase {
             let (x, y) = (self.buffers.x.as_ref(), self.buffers.y.as_ref());
             let end = next.saturating_add(CHUNK).min(x.len());
@@ -547,6 +421,11 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         &self.problem
     }
 
+    /// Its problem, for one whose data change while it learns. Its dimensions must not.
+    pub const fn problem_mut(&mut self) -> &mut P {
+        &mut self.problem
+    }
+
     /// How often each oracle was asked.
     #[must_use]
     pub const fn evaluations(&self) -> Evaluations {
@@ -567,88 +446,4 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> defmt::Format for Node<P, X
         let (id, round) = (self.config.sampler.draws.node, self.round);
         defmt::write!(f, "Node {} ({}, n = {}, p = {}, round {})", id, self.scheme, n, p, round);
     }
-}
-
-#[cfg(feature = "defmt")]
-impl<X: Storage, T: Storage, D: Storage> defmt::Format for Buffers<X, T, D> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(
-            f,
-            "Buffers(n = {}, p = {})",
-            self.x.as_ref().len(),
-            self.theta.as_ref().len()
-        );
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl<T: Storage, W: Storage> defmt::Format for Scratch<T, W> {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        let (p, w) = (self.direction.as_ref().len(), self.workspace.as_ref().len());
-        defmt::write!(f, "Scratch(p = {}, workspace = {})", p, w);
-    }
-}
-
-/// Adds one neighbour's pull on a part of a vector.
-fn pull(
-    name: &'static str,
-    gap: &mut [f32],
-    weight: f32,
-    theirs: &[f32],
-    own: &[f32],
-    part: core::ops::Range<usize>,
-) -> Result<(), NodeError> {
-    check_length(name, theirs, own.len())?;
-    if let (Some(theirs), Some(own)) = (theirs.get(part.clone()), own.get(part)) {
-        add_gap(gap, weight, theirs, own);
-    }
-    Ok(())
-}
-
-fn check_length(name: &'static str, buffer: &[f32], needed: usize) -> Result<(), NodeError> {
-    let found = buffer.len();
-    if found == needed { Ok(()) } else { Err(NodeError::Length { name, needed, found }) }
-}
-
-/// `a -= step * direction`, unless an element would stop being finite: then nothing changes.
-fn descend(a: &mut [f32], step: f32, direction: &mut [f32]) -> bool {
-    for (direction, a) in direction.iter_mut().zip(&*a) {
-        *direction = a - step * *direction;
-    }
-    let finite = all_finite(direction);
-    if finite {
-        for (a, moved) in a.iter_mut().zip(direction) {
-            *a = *moved;
-        }
-    }
-    finite
-}
-
-/// LG: turns s in `z` into z + γ (s - z) with the old z in `old`; takes the old z back if that fails.
-fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
-    for (z, old) in z.iter_mut().zip(old) {
-        *z = old + gamma * (*z - old);
-    }
-    let finite = all_finite(z);
-    if !finite {
-        for (z, old) in z.iter_mut().zip(old) {
-            *z = *old;
-        }
-    }
-    finite
-}
-
-/// GT: turns s in `delta` into γ (s - z) and adds it to z, unless that fails.
-fn track(delta: &mut [f32], z: &mut [f32], gamma: f32) -> bool {
-    let mut finite = true;
-    for (delta, z) in delta.iter_mut().zip(&*z) {
-        *delta = gamma * (*delta - z);
-        finite &= (z + *delta).is_finite();
-    }
-    if finite {
-        for (z, delta) in z.iter_mut().zip(delta) {
-            *z += *delta;
-        }
-    }
-    finite
 }

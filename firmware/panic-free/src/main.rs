@@ -1,0 +1,193 @@
+//! Links only if no panic can be reached from the core's run-time code, whatever the input.
+//!
+//! The panic handler calls a function that does not exist. If the optimiser cannot prove every panic
+//! unreachable, the linker looks for that function and fails. All inputs pass through `black_box`, so nothing
+//! is proven from their values or lengths.
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+
+use lopa_core::batch::{BatchSize, Sampler, Sharing};
+use lopa_core::draw::{Draws, Purpose};
+use lopa_core::network::{self, Edge};
+use lopa_core::node::{Buffers, Config, Neighbour, Node, Scheme, Scratch};
+use lopa_core::problem::{Point, Predict, Problem};
+use lopa_core::problems::{
+    Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer, SquaredLoss,
+};
+use lopa_core::samples::{Features, Labels, Row, Samples};
+use lopa_core::steps::StepSizes;
+use lopa_core::vector::Storage;
+
+unsafe extern "C" {
+    // Never defined: that is the proof.
+    fn a_panic_is_reachable() -> !;
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: never runs; a program that contains this call does not link.
+    unsafe { a_panic_is_reachable() }
+}
+
+/// Floats of unknown number and value.
+fn floats() -> &'static [f32] {
+    static FLOATS: [f32; 64] = [0.5; 64];
+    black_box(&FLOATS)
+}
+
+/// Samples of unknown shape, as they would come from a blob in flash.
+fn samples() -> Option<Samples<'static>> {
+    static BYTES: [u8; 64] = [1; 64];
+    static SIGNED: [i8; 64] = [1; 64];
+    let features = match black_box(0_u8) {
+        0 => Features::U8(black_box(&BYTES)),
+        1 => Features::I8(black_box(&SIGNED)),
+        _ => Features::F32(floats()),
+    };
+    let labels = match black_box(0_u8) {
+        0 => Labels::Binary(black_box(&BYTES)),
+        1 => Labels::Class(black_box(&BYTES)),
+        _ => Labels::Real(floats()),
+    };
+    let samples = Samples::new(features, black_box(4), labels).ok()?;
+    samples.scaled(black_box(0.1), black_box(0.0)).ok()
+}
+
+fn config() -> Option<Config> {
+    let s: [f32; 5] = black_box([0.1; 5]);
+    let steps = StepSizes::new(s[0], s[1], s[2], s[3], s[4]).ok()?;
+    let sampler = Sampler {
+        draws: Draws { seed: black_box(1), node: black_box(2) },
+        size: BatchSize::drawn(black_box(3)),
+        sharing: if black_box(false) { Sharing::PerLevel } else { Sharing::Independent },
+    };
+    Some(Config { steps, sampler })
+}
+
+fn scheme() -> Scheme {
+    if black_box(true) { Scheme::LocalGradient } else { Scheme::GradientTracking }
+}
+
+/// Everything a node does at run time.
+fn live<P: Problem, X: Storage, T: Storage, D: Storage>(
+    problem: P,
+    buffers: Buffers<X, T, D>,
+    scratch: &mut Scratch<impl Storage, impl Storage>,
+) -> Option<()> {
+    let mut node = Node::new(problem, scheme(), config()?, buffers).ok()?;
+    let _ = black_box(node.compute(scratch));
+    let _ = black_box(node.mix(floats(), floats()));
+    let neighbour = Neighbour { weight: black_box(0.5), x: floats(), y: floats() };
+    let _ = black_box(node.mix_with([neighbour, neighbour]));
+    node.restart(black_box(1), black_box(7));
+    let mut bytes = [0_u8; 256];
+    let _ = black_box(node.save(black_box(&mut bytes)));
+    let _ = black_box(node.restore(black_box(&bytes)));
+    if let Ok(words) = node.checkpoint() {
+        words.for_each(|word| {
+            black_box(word);
+        });
+    }
+    black_box(node.state());
+    black_box(node.evaluations());
+    Some(())
+}
+
+/// A problem in a node of fixed size, and in one whose vectors are slices of unknown length.
+fn both<P: Problem + Copy>(problem: P) {
+    let (outer, inner) = ([0.0; 8], [0.0; 8]);
+    let fixed = Buffers { x: outer, y: outer, z: outer, theta: inner, v: inner, delta: outer };
+    live(problem, fixed, &mut Scratch::<[f32; 8], [f32; 32]>::new());
+
+    let mut memory = [[0.0_f32; 8]; 8];
+    let [x, y, z, theta, v, delta, direction, workspace] =
+        memory.each_mut().map(|part| black_box(&mut part[..]));
+    let slices = Buffers { x, y, z, theta, v, delta };
+    live(problem, slices, &mut Scratch { direction, workspace });
+}
+
+fn predict(problem: impl Predict) {
+    let mut workspace = [0.0_f32; 8];
+    let at = Point { x: floats(), theta: floats() };
+    black_box(problem.predict(at, Row::new(floats()), black_box(&mut workspace)));
+    black_box(problem.inner_loss(at, &config_batch(), black_box(&mut workspace)));
+    black_box(problem.outer_loss(at, &config_batch(), black_box(&mut workspace)));
+}
+
+fn config_batch() -> lopa_core::batch::Batch {
+    let sampler = Sampler::full(0);
+    sampler.batch(black_box(3), black_box(Purpose::INNER_GRADIENT), black_box(5))
+}
+
+fn everything() -> Option<()> {
+    let (train, validation) = (samples()?, samples()?);
+    if let Ok(problem) = Logistic::new(train, validation) {
+        both(&problem);
+        predict(problem);
+    }
+    if let Ok(problem) = Ridge::new(train, validation) {
+        both(&problem);
+        predict(problem);
+    }
+    if let Ok(problem) = Meta::<LogisticLoss>::new(train, validation, black_box(1.0)) {
+        both(&problem);
+    }
+    if let Ok(problem) = Meta::<SquaredLoss>::new(train, validation, black_box(1.0)) {
+        both(&problem);
+        predict(problem);
+    }
+    let (hidden, classes, mu) = (black_box(3), black_box(2), black_box(0.5));
+    if let Ok(problem) = SharedLayer::new(train, validation, hidden, classes, mu) {
+        both(&problem);
+        predict(problem);
+    }
+    let parts = QuadraticParts {
+        diagonal: floats(),
+        spike: floats(),
+        coupling: floats(),
+        shift: floats(),
+        target: floats(),
+        centre: floats(),
+        rigidity: black_box(0.1),
+    };
+    if let Ok(problem) = Quadratic::new(parts) {
+        both(&problem);
+        let (mut v, mut out) = ([0.0_f32; 8], [0.0_f32; 8]);
+        problem.hypergradient(floats(), black_box(&mut v), black_box(&mut out));
+        black_box((v, out));
+        network(&problem);
+    }
+    let mut stream = Draws { seed: 1, node: 1 }.stream(black_box(9), Purpose::custom(black_box(1)));
+    black_box((stream.next(), stream.unit(), stream.below(black_box(core::num::NonZeroU32::MIN))));
+    Some(())
+}
+
+/// Nodes in one memory.
+fn network(problem: &Quadratic<'_>) -> Option<()> {
+    let node = || {
+        let x = [0.0; 4];
+        let buffers = Buffers { x, y: x, z: x, theta: x, v: x, delta: x };
+        Node::new(problem, scheme(), config()?, buffers).ok()
+    };
+    let mut nodes = [node()?, node()?];
+    let edges = [Edge { node: 0, neighbour: 1, weight: 0.5 }; 2];
+    let mut room = [0.0; 8];
+    let _ = black_box(network::exchange(
+        black_box(&mut nodes[..]),
+        black_box(&edges),
+        black_box(&mut room),
+    ));
+    Some(())
+}
+
+/// Where the linker begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn _start() -> ! {
+    // Control: with this feature a panic is planted, and linking must fail.
+    #[cfg(feature = "planted")]
+    black_box(floats()[black_box(3)]);
+    everything();
+    loop {}
+}

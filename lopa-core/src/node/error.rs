@@ -1,0 +1,75 @@
+//! Why a node refuses.
+
+/// The variables of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Variable {
+    /// x.
+    Outer,
+    /// θ.
+    Inner,
+    /// v.
+    HessianInverseVector,
+    /// z.
+    Hypergradient,
+    /// y.
+    Direction,
+}
+
+/// A variable was about to become infinite or NaN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Divergence {
+    /// The round in which it happened.
+    pub round: u64,
+    /// The variable.
+    pub variable: Variable,
+}
+
+/// Why a node refused to be made or to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub enum NodeError {
+    /// A buffer is not as long as the problem asks.
+    Length {
+        /// Which buffer.
+        name: &'static str,
+        /// The length it must have.
+        needed: usize,
+        /// The length it has.
+        found: usize,
+    },
+    /// The problem has an outer or inner dimension of zero.
+    Empty,
+    /// The starting point has an infinite or NaN element.
+    Start {
+        /// Its index.
+        index: usize,
+    },
+    /// `compute` was called with a round half done, or `mix` before `compute`.
+    OutOfTurn,
+    /// The node diverged and does not go on; restore a checkpoint or restart it with smaller steps.
+    Diverged(Divergence),
+}
+
+impl core::fmt::Display for NodeError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Length { name, needed, found } => {
+                write!(f, "{name} has {found} elements, {needed} are needed")
+            }
+            Self::Empty => write!(f, "the problem has no outer or no inner variable"),
+            Self::Start { index } => write!(f, "element {index} of x0 is infinite or NaN"),
+            Self::OutOfTurn => write!(f, "a round is compute, then mix until it is complete"),
+            Self::Diverged(Divergence { round, variable }) => write!(
+                f,
+                "{variable:?} became infinite or NaN in round {round}: try smaller step sizes"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for NodeError {}
