@@ -1,1 +1,30 @@
-//! To come.
+//! The core's run-time code has no panic path: a program that calls all of it on unknown input links although
+//! its panic handler calls a function that does not exist.
+
+#[allow(dead_code, reason = "this test builds programs but runs none")]
+mod emulator;
+
+use emulator::{TARGETS, build};
+
+fn link(target: &str, features: &[&str]) -> Result<(), String> {
+    build("panic-free", "panic-free", target, features).map(|_| ())
+}
+
+#[test]
+#[ignore = "needs the chip targets: tests/run.sh runs it"]
+fn no_panic_can_be_reached_on_any_target() {
+    for target in TARGETS {
+        for features in [&[][..], &["micromath"]] {
+            if let Err(error) = link(target, features) {
+                panic!("{target} {features:?}: a panic is reachable\n{error}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the chip targets: tests/run.sh runs it"]
+fn a_planted_panic_is_found() {
+    let error = link("thumbv7em-none-eabihf", &["planted"]).expect_err("it must not link");
+    assert!(error.contains("undefined symbol: a_panic_is_reachable"), "{error}");
+}

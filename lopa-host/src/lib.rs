@@ -1,1 +1,9 @@
-//! Host
+//! Simulate LoPA networks on a host: the same nodes as on a chip, all in one memory.
+//!
+//! - [`topology`]: who talks to whom, and with which weight;
+//! - [`synthetic`]: data with a known truth;
+//! - [`simulation`]: a network that runs.
+
+pub mod simulation;
+pub mod synthetic;
+pub mod topology;

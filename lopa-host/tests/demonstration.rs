@@ -1,0 +1,49 @@
+//! `lopa` alone: what a newcomer sees in the first minute.
+
+use std::process::{Command, Output};
+
+fn lopa(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lopa")).args(arguments).output().unwrap()
+}
+
+/// The last word of the line that begins with `name`.
+fn figure(text: &str, name: &str) -> f32 {
+    let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+    line.split_whitespace().last().unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_fleet_learns_what_no_node_knows() {
+    let output = lopa(&[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    let fixed = figure(&text, "strengths left");
+    let alone = figure(&text, "every node");
+    let (lg, gt) = (figure(&text, "LoPA-LG"), figure(&text, "LoPA-GT"));
+    assert!(alone > fixed + 0.05 && lg > alone + 0.01 && gt > alone + 0.01, "{text}");
+    // Every feature that matters ends with a smaller strength than every one that does not.
+    let strength = |line: &str| line.split_whitespace().nth(3).unwrap().parse::<f32>().unwrap();
+    let of = |mark| text.lines().filter(move |line| line.contains(mark)).map(strength);
+    let largest = of("matters ").fold(0.0, f32::max);
+    let smallest = of("noise ").fold(f32::INFINITY, f32::min);
+    assert!(largest < smallest, "{text}");
+}
+
+#[test]
+fn a_seed_repeats_to_the_letter_and_a_pipe_gets_no_bar() {
+    let arguments = ["--nodes", "3", "--rounds", "50", "--seed", "9"];
+    let (a, b) = (lopa(&arguments), lopa(&arguments));
+    assert_eq!(a, b);
+    assert!(a.stderr.is_empty());
+    assert_ne!(a.stdout, lopa(&["--nodes", "3", "--rounds", "50", "--seed", "8"]).stdout);
+}
+
+#[test]
+fn bad_usage_is_two() {
+    for arguments in [&["--nodes", "0"][..], &["--nodes", "many"], &["--wat"]] {
+        let output = lopa(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(!output.stderr.is_empty());
+    }
+    assert!(lopa(&["--help"]).status.success());
+}
