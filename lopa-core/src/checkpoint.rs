@@ -9,7 +9,7 @@
 //! | 2 | n, p |
 //! | 2 | the seed, low word first |
 //! | 1 | the node's number |
-//! | 1 | the epoch |
+//! | 2 | the epoch, low word first |
 //! | 2 | rounds completed, low word first |
 //! | 10 | the five evaluation counters, low words first |
 //! | 2n + 2p | x, θ, v, z as floats |
@@ -31,13 +31,13 @@ static CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
 const MAGIC: u32 = u32::from_le_bytes(*b"LoPA");
 const VERSION: u32 = 1;
 const TRACKING: u32 = 0x100;
-const HEADER: usize = 20;
+const HEADER: usize = 21;
 
 /// The bytes of a checkpoint.
 ///
 /// ```
 /// use lopa_core::{checkpoint, node::Scheme};
-/// assert_eq!(checkpoint::len(Scheme::LocalGradient, 784, 784), 4 * (21 + 4 * 784));
+/// assert_eq!(checkpoint::len(Scheme::LocalGradient, 784, 784), 4 * (22 + 4 * 784));
 /// ```
 #[must_use]
 pub const fn len(scheme: Scheme, outer: usize, inner: usize) -> usize {
@@ -232,9 +232,9 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         read(&mut floats, buffers.v.as_mut());
         read(&mut floats, buffers.z.as_mut());
         let wide = |low: u32, high: u32| u64::from(low) | (u64::from(high) << 32);
-        let [.., e, r0, r1, a0, a1, b0, b1, c0, c1, d0, d1, e0, e1] = header;
+        let [.., p0, p1, r0, r1, a0, a1, b0, b1, c0, c1, d0, d1, e0, e1] = header;
         // LG: y = z between rounds, which is what a restart makes it.
-        self.restart(e, wide(r0, r1));
+        self.restart(wide(p0, p1), wide(r0, r1));
         if self.scheme == Scheme::GradientTracking {
             read(&mut floats, self.buffers.y.as_mut());
         }
@@ -255,6 +255,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         };
         let draws = self.config.sampler.draws;
         let [s0, s1] = halves(draws.seed);
+        let [p0, p1] = halves(self.epoch);
         let [r0, r1] = halves(self.round);
         let [[a0, a1], [b0, b1], [c0, c1], [d0, d1], [e0, e1]] =
             self.evaluations.to_array().map(halves);
@@ -268,7 +269,8 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
             s0,
             s1,
             draws.node,
-            self.epoch,
+            p0,
+            p1,
             r0,
             r1, //
             a0,

@@ -57,13 +57,13 @@ fn the_format_is_the_written_one() {
     let word = |i: usize| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().unwrap());
     assert_eq!(&bytes[..4], b"LoPA");
     // Version and scheme, n, p, seed, node, epoch, round, five counters of 11.
-    let header: Vec<u32> = (1..20).map(word).collect();
-    assert_eq!(header, [257, 5, 3, 0, 0, 2, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0]);
+    let header: Vec<u32> = (1..21).map(word).collect();
+    assert_eq!(header, [257, 5, 3, 0, 0, 2, 0, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0]);
     let mut node = gt(2);
     run(&mut node, 11);
     let s = node.state();
     for (i, a) in [s.x, s.theta, s.v, s.z, s.y].concat().iter().enumerate() {
-        assert_eq!(word(20 + i), a.to_bits());
+        assert_eq!(word(21 + i), a.to_bits());
     }
     // CRC-32 by the book, bit by bit.
     let mut crc = u32::MAX;
@@ -105,7 +105,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(node.restore(&[0xff; 4096]), Err(CheckpointError::NotACheckpoint));
     assert_eq!(node.restore(&[]), Err(CheckpointError::NotACheckpoint));
     let needed = bytes.len();
-    for found in [80, needed - 4, needed - 1] {
+    for found in [84, needed - 4, needed - 1] {
         let error = CheckpointError::Length { needed, found };
         assert_eq!(node.restore(&bytes[..found]), Err(error));
     }

@@ -51,7 +51,7 @@ pub struct State<'a> {
     /// Rounds completed.
     pub round: u64,
     /// The epoch of the network's membership.
-    pub epoch: u32,
+    pub epoch: u64,
     /// The outer variable.
     pub x: &'a [f32],
     /// The inner variable: the node's own model.

@@ -123,7 +123,7 @@ pub struct Node<P, X, T, D> {
     pub(crate) buffers: Buffers<X, T, D>,
     pub(crate) evaluations: Evaluations,
     pub(crate) round: u64,
-    pub(crate) epoch: u32,
+    pub(crate) epoch: u64,
     pub(crate) phase: Phase,
 }
 
@@ -374,7 +374,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
     /// Starts a new epoch in `round`: y = z, and a round half done is dropped.
     ///
     /// With every node of the network doing so, the mean of y is the mean of z again, whatever was lost.
-    pub fn restart(&mut self, epoch: u32, round: u64) {
+    pub fn restart(&mut self, epoch: u64, round: u64) {
         let Buffers { y, z, delta, .. } = &mut self.buffers;
         for (y, z) in y.as_mut().iter_mut().zip(z.as_ref()) {
             *y = *z;
