@@ -18,15 +18,11 @@
 
 use core::slice;
 
-use crc::{CRC_32_ISO_HDLC, Crc, Digest, NoTable};
-
 use crate::node::{Node, Phase, Scheme};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
-
-// A checkpoint is rare: 1 KiB of table would buy nothing.
-static CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
+use crate::wire::checksum::{self, Checksum};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"LoPA");
 const VERSION: u32 = 1;
@@ -100,7 +96,7 @@ pub struct Words<'a> {
     vectors: [slice::Iter<'a, f32>; 5],
     at: usize,
     len: usize,
-    digest: Digest<'static, u32, NoTable>,
+    digest: Checksum,
 }
 
 impl Iterator for Words<'_> {
@@ -163,7 +159,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
             vectors: [state.x, state.theta, state.v, state.z, y].map(<[f32]>::iter),
             at: 0,
             len: self.checkpoint_len() / 4,
-            digest: CRC.digest(),
+            digest: checksum::start(),
         })
     }
 
@@ -216,7 +212,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         let Some((checksum, words)) = words.split_last() else {
             return Err(CheckpointError::NotACheckpoint);
         };
-        let mut digest = CRC.digest();
+        let mut digest = checksum::start();
         words.iter().for_each(|word| digest.update(word));
         if digest.finalize() != u32::from_le_bytes(*checksum) {
             return Err(CheckpointError::Corrupt);

@@ -7,6 +7,7 @@ pub mod batch;
 pub mod check;
 pub mod checkpoint;
 pub mod draw;
+pub mod exchange;
 pub mod footprint;
 #[cfg(feature = "defmt")]
 mod formatted;
@@ -19,3 +20,4 @@ pub mod problems;
 pub mod samples;
 pub mod steps;
 pub mod vector;
+pub mod wire;

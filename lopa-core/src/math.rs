@@ -9,7 +9,7 @@
 /// Which implementation computes [`exp`] and [`ln`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum Kind {
     /// The pure-Rust `libm`: less than one unit in the last place off.
     Libm,

@@ -2,8 +2,11 @@
 //!
 //! - [`topology`]: who talks to whom, and with which weight;
 //! - [`synthetic`]: data with a known truth;
-//! - [`simulation`]: a network that runs.
+//! - [`simulation`]: a network that runs, all in one memory;
+//! - [`linked`]: the same over links, in simulated time, with [`fault`]s.
 
+pub mod fault;
+pub mod linked;
 pub mod simulation;
 pub mod synthetic;
 pub mod topology;

@@ -28,7 +28,7 @@ use crate::vector::Storage;
 /// How a node turns hypergradients into a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum Scheme {
     /// LG: its own smoothed hypergradient. Less memory and half the traffic; nodes with different data pull
     /// in different directions, which leaves a bias that shrinks with α.

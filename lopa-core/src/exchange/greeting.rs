@@ -1,0 +1,233 @@
+//! Greetings: who takes part in an epoch, and who does not.
+
+use super::neighbour::{Neighbour, Standing};
+use super::settings::Micros;
+use super::{Table, find};
+use crate::wire::{Body, Floats, Hello, Reason, Refuse};
+
+/// The first epoch after `epoch` that node `node` can begin. No other node can begin the same one.
+fn epoch_after(epoch: u64, node: u32) -> u64 {
+    ((epoch >> 16).wrapping_add(1) << 16) | u64::from(node)
+}
+
+impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
+    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+{
+    /// A challenge for a neighbour: new after every boot and every time someone was given up, never 0.
+    pub(super) fn challenge(&self, node: u32) -> u32 {
+        let mixed =
+            [self.settings.boot, node, self.given_up].into_iter().fold(0x9e37_79b9_u32, |a, b| {
+                (a ^ b)
+                    .wrapping_mul(0x85eb_ca6b)
+                    .rotate_left(13)
+                    .wrapping_mul(5)
+                    .wrapping_add(0xe654_6b64)
+            });
+        mixed.max(1)
+    }
+
+    /// Acts on a greeting.
+    pub(super) fn hello(
+        &mut self,
+        link: usize,
+        sender: u32,
+        epoch: u64,
+        hello: &Hello,
+        now: Micros,
+    ) {
+        if sender == self.settings.node {
+            // An echo of ourselves is a bus; another challenge is another node with our number.
+            let own = self
+                .neighbours
+                .iter()
+                .any(|n| n.peer.node == hello.to && n.challenge == hello.challenge);
+            if !own && !self.duplicate {
+                self.duplicate = true;
+                self.refuse_twin = Some((link, sender, hello.challenge));
+                self.counters.refused = self.counters.refused.saturating_add(1);
+            }
+            return;
+        }
+        if hello.to != self.settings.node {
+            return;
+        }
+        let known = self.neighbours.iter().any(|n| n.peer.node == sender);
+        let (own, timing, mine) = (self.settings.identity, self.settings.timing, self.epoch);
+        let Some(n) = find(&mut self.neighbours, link, sender) else {
+            // A neighbour's number on a link that does not lead to it: there are two of them.
+            let counter =
+                if known { &mut self.counters.refused } else { &mut self.counters.foreign };
+            *counter = counter.saturating_add(1);
+            self.refuse_twin = known.then_some((link, sender, hello.challenge));
+            return;
+        };
+        let weight = (n.peer.weight.to_bits() != hello.weight.to_bits()).then_some(Reason::Weight);
+        n.heard = hello.challenge;
+        if let Some(reason) = own.difference(&hello.identity).or(weight) {
+            if n.standing != Standing::Refused(reason) {
+                self.counters.refused = self.counters.refused.saturating_add(1);
+            }
+            n.refuse = Some(reason);
+            n.standing = Standing::Refused(reason);
+            n.hello_at = None;
+            return;
+        }
+        if hello.echo != n.challenge {
+            // It does not know us yet, or it speaks from the past: nothing follows but an answer.
+            n.hello_soon(now, &timing);
+            return;
+        }
+        (n.alive_at, n.ever, n.window) = (now, true, hello.window.min(32));
+        let rebooted = n.met() && n.known != hello.challenge;
+        let lost = !n.counts();
+        if hello.dead && epoch >= mine && !lost {
+            // It gave us up while we still heard it: then it must be without it here too.
+            n.standing = Standing::Dead;
+            n.hello_at = Some(now.saturating_add(timing.probe));
+            self.give_up_anew(sender);
+            if epoch > mine {
+                self.join(epoch, hello.start, now);
+            } else {
+                self.begin(epoch_after(mine, self.settings.node), self.round, now);
+            }
+            return;
+        }
+        if lost || rebooted {
+            n.standing = Standing::Unmet;
+            n.known = hello.challenge;
+            self.begin(epoch_after(mine.max(epoch), self.settings.node), self.round, now);
+            return;
+        }
+        if epoch > mine {
+            self.join(epoch, hello.start, now);
+        } else if epoch < mine {
+            n.hello_soon(now, &timing);
+            return;
+        }
+        if let Some(n) = find(&mut self.neighbours, link, sender) {
+            if n.standing == Standing::Unmet {
+                n.standing = Standing::Met;
+                n.pause = timing.retry;
+                n.hello_at = None;
+            }
+            n.known = hello.challenge;
+            if !hello.met {
+                n.hello_at = Some(now);
+            }
+        }
+    }
+
+    /// Acts on a refusal.
+    pub(super) fn refused(&mut self, link: usize, sender: u32, refuse: &Refuse) {
+        if refuse.to != self.settings.node {
+            return;
+        }
+        if sender == self.settings.node {
+            let own = self.neighbours.iter().any(|n| n.challenge == refuse.echo);
+            self.duplicate |= own;
+            return;
+        }
+        if let Some(n) = find(&mut self.neighbours, link, sender)
+            && n.counts()
+            && (refuse.echo == n.challenge || refuse.reason == Reason::Version)
+        {
+            n.standing = Standing::Refused(refuse.reason);
+            n.hello_at = None;
+            self.counters.refused = self.counters.refused.saturating_add(1);
+        }
+    }
+
+    /// Declares silent neighbours dead; the first of them begins a new epoch.
+    pub(super) fn bury(&mut self, round: u64, now: Micros) {
+        let timing = self.settings.timing;
+        let mut anyone = false;
+        for at in 0..self.neighbours.len() {
+            let Some(n) = self.neighbours.get_mut(at) else { break };
+            let limit = if n.ever { timing.silence } else { timing.patience };
+            if n.counts() && now >= n.alive_at.saturating_add(limit) {
+                n.standing = Standing::Dead;
+                n.hello_at = Some(now.saturating_add(timing.probe));
+                let node = n.peer.node;
+                self.give_up_anew(node);
+                anyone = true;
+            }
+        }
+        if anyone {
+            self.begin(epoch_after(self.epoch, self.settings.node), round, now);
+        }
+    }
+
+    /// A neighbour that was given up must prove that it hears us: it gets a new challenge to echo.
+    fn give_up_anew(&mut self, node: u32) {
+        self.given_up = self.given_up.wrapping_add(1);
+        let challenge = self.challenge(node);
+        if let Some(n) = self.neighbours.iter_mut().find(|n| n.peer.node == node) {
+            n.challenge = challenge;
+        }
+    }
+
+    /// Joins an epoch that another node began.
+    fn join(&mut self, epoch: u64, start: u64, now: Micros) {
+        self.begin(epoch, start, now);
+    }
+
+    /// Begins an epoch: everyone who counts is greeted anew.
+    fn begin(&mut self, epoch: u64, start: u64, now: Micros) {
+        (self.epoch, self.start, self.restart) = (epoch, start, true);
+        (self.round, self.computed) = (start, false);
+        self.base = start.saturating_mul(self.chunks);
+        self.counters.epochs = self.counters.epochs.saturating_add(1);
+        let (base, timing) = (self.base, self.settings.timing);
+        for n in &mut self.neighbours {
+            n.begin(base, now, &timing);
+        }
+    }
+
+    /// The next refusal or greeting to be said on a link.
+    pub(super) fn greeting(&mut self, link: usize, now: Micros) -> Option<Body<Floats<'static>>> {
+        if let Some((_, to, echo)) = self.refuse_twin.take_if(|(at, ..)| *at == link) {
+            return Some(Body::Refuse(Refuse { to, echo, reason: Reason::DuplicateNode }));
+        }
+        let timing = self.settings.timing;
+        let (start, identity) = (self.start, self.settings.identity);
+        for n in self.neighbours.iter_mut().filter(|n| usize::from(n.peer.link) == link) {
+            if let Some(reason) = n.refuse.take() {
+                return Some(Body::Refuse(Refuse { to: n.peer.node, echo: n.heard, reason }));
+            }
+            if n.hello_at.is_none_or(|at| at > now) {
+                continue;
+            }
+            n.hello_at = match n.standing {
+                Standing::Unmet => Some(now.saturating_add(n.pause)),
+                Standing::Dead => Some(now.saturating_add(timing.probe)),
+                Standing::Met | Standing::Refused(_) => None,
+            };
+            n.pause = match n.standing {
+                Standing::Unmet => n.pause.saturating_mul(2).min(timing.retry_most),
+                _ => n.pause,
+            };
+            (n.greeted_at, n.spoke_at) = (Some(now), now);
+            return Some(Body::Hello(hello_to(n, start, WINDOW as u8, identity)));
+        }
+        None
+    }
+}
+
+fn hello_to<const WINDOW: usize, const VALUES: usize>(
+    n: &Neighbour<WINDOW, VALUES>,
+    start: u64,
+    window: u8,
+    identity: crate::wire::Identity,
+) -> Hello {
+    Hello {
+        to: n.peer.node,
+        challenge: n.challenge,
+        echo: n.heard,
+        met: n.met(),
+        dead: n.standing == Standing::Dead,
+        start,
+        window,
+        weight: n.peer.weight,
+        identity,
+    }
+}

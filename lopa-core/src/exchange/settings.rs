@@ -1,0 +1,145 @@
+//! What an exchange is told before it starts.
+
+use crate::wire::Identity;
+
+/// Time in microseconds, from any starting point, never going back.
+pub type Micros = u64;
+
+/// A neighbour and the link that leads to it. Several neighbours can share a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Peer {
+    /// The neighbour's number.
+    pub node: u32,
+    /// The link.
+    pub link: u8,
+    /// The weight of the link, the same at both ends.
+    pub weight: f32,
+}
+
+/// When to lose patience.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Timing {
+    /// A chunk is sent again when no acknowledgement came for this long; doubled each time in a row.
+    pub retry: Micros,
+    /// The doubling ends here.
+    pub retry_most: Micros,
+    /// How long an acknowledgement waits for data to ride on, unless someone is held up by it.
+    pub delay: Micros,
+    /// A neighbour silent for this long is declared dead. Longer than the longest computation of a round.
+    pub silence: Micros,
+    /// The same for a neighbour never heard of since boot.
+    pub patience: Micros,
+    /// How often a dead neighbour is greeted, in case it is not.
+    pub probe: Micros,
+}
+
+impl Timing {
+    /// How often a neighbour hears something at least: so often that a line which loses half of all frames still
+    /// brings one in time, but for once in 65,536.
+    pub(super) const fn keep_alive(&self) -> Micros {
+        self.silence / 16
+    }
+
+    /// Times that suit a UART: `baud` bits a second, frames of at most `frame` bytes, and a round that is
+    /// computed in at most `compute`.
+    ///
+    /// ```
+    /// use lopa_core::exchange::Timing;
+    /// let timing = Timing::uart(115_200, 800, 50_000);
+    /// // A frame takes 70 ms, and so may the one in front of the acknowledgement.
+    /// assert!(timing.retry > 4 * 70_000 && timing.silence > 10 * timing.retry);
+    /// ```
+    #[must_use]
+    pub const fn uart(baud: u32, frame: usize, compute: Micros) -> Self {
+        let baud = if baud == 0 { 1 } else { baud as u64 };
+        // Ten bits a byte, and a moment for the software.
+        let flight = (frame as u64).saturating_mul(10_000_000) / baud + 1_000;
+        let retry = flight.saturating_mul(6).saturating_add(compute);
+        Self {
+            retry,
+            retry_most: retry.saturating_mul(8),
+            delay: flight,
+            silence: retry.saturating_mul(40),
+            patience: retry.saturating_mul(400),
+            probe: retry.saturating_mul(8),
+        }
+    }
+}
+
+/// An exchange's settings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Settings {
+    /// This node's number; below 2^16.
+    pub node: u32,
+    /// What the network agrees on.
+    pub identity: Identity,
+    /// How many rounds to run.
+    pub rounds: u64,
+    /// A number that differs from boot to boot: from a true random source, or a counter in flash.
+    pub boot: u32,
+    /// When to lose patience.
+    pub timing: Timing,
+}
+
+/// Why settings were refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum SettingsError {
+    /// A node's number is 2^16 or more.
+    Number {
+        /// The number.
+        node: u32,
+    },
+    /// A neighbour is named twice, or is the node itself.
+    Neighbour {
+        /// Its number.
+        node: u32,
+    },
+    /// A neighbour's link is not one of the exchange's.
+    Link {
+        /// The neighbour's number.
+        node: u32,
+    },
+    /// A weight is not positive and finite.
+    Weight {
+        /// The neighbour's number.
+        node: u32,
+    },
+    /// The weights sum to one or more: nothing is left for the node itself.
+    Weights,
+    /// More neighbours than the exchange has room for.
+    TooMany {
+        /// The room.
+        room: usize,
+    },
+    /// A chunk, with y behind x for gradient tracking, has no value or more than the exchange has room for.
+    Chunk {
+        /// The room, in floats.
+        room: usize,
+    },
+}
+
+impl core::fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Number { node } => write!(f, "node number {node} is not below 65536"),
+            Self::Neighbour { node } => {
+                write!(f, "neighbour {node} is named twice or is the node itself")
+            }
+            Self::Link { node } => write!(f, "neighbour {node} is on a link there is not"),
+            Self::Weight { node } => {
+                write!(f, "the weight of neighbour {node} is not positive and finite")
+            }
+            Self::Weights => write!(f, "the weights sum to one or more"),
+            Self::TooMany { room } => write!(f, "there is room for {room} neighbours only"),
+            Self::Chunk { room } => write!(f, "a chunk must have 1 to {room} values, y included"),
+        }
+    }
+}
+
+impl core::error::Error for SettingsError {}

@@ -1,0 +1,416 @@
+//! What nodes say to each other.
+
+use heapless::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::math;
+use crate::node::{Config, Scheme, Variable};
+use crate::oracles::Evaluations;
+use crate::problem::Dimensions;
+
+/// The version of this protocol. A node of another version is refused.
+pub const VERSION: u8 = 1;
+
+/// The number a host uses as a sender.
+pub const HOST: u32 = u32::MAX;
+
+/// The acknowledgements a frame carries at most; more wait for the next frame.
+pub const ACKS: usize = 8;
+
+/// A message: who speaks, in which epoch, and what.
+///
+/// `V` is how bulk values are held: [`Floats`] to send, `&[u8]` as received.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Message<V> {
+    /// [`VERSION`]; always the first byte.
+    pub version: u8,
+    /// The node that speaks; always next.
+    pub sender: u32,
+    /// The epoch it is in.
+    pub epoch: u64,
+    /// What it says.
+    pub body: Body<V>,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Body<V> {
+    /// A chunk of the sender's vectors, for all its neighbours on the link.
+    Data(Data<V>),
+    /// Acknowledgements on their own; an empty list is a sign of life.
+    Ack(Acks),
+    /// A greeting to one neighbour.
+    Hello(Hello),
+    /// The sender will not work with a neighbour.
+    Refuse(Refuse),
+    /// A host asks a node.
+    Request(Request),
+    /// A node answers a host.
+    Reply(Reply<V>),
+}
+
+/// Acknowledgements for neighbours on the link.
+pub type Acks = Vec<Ack, ACKS>;
+
+/// A chunk of x, and with gradient tracking of y behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Data<V> {
+    /// The round.
+    pub round: u64,
+    /// The chunk of the round.
+    pub chunk: u32,
+    /// Acknowledgements that ride along.
+    pub acks: Acks,
+    /// The values.
+    pub values: V,
+}
+
+/// What a node has of a neighbour's chunks. Chunks are counted over rounds: round times chunks a round, plus
+/// chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Ack {
+    /// The neighbour it is for.
+    pub to: u32,
+    /// All chunks before this one are taken in.
+    pub next: u64,
+    /// Bit b: chunk `next` + b has come.
+    pub held: u32,
+}
+
+/// A greeting. Two neighbours have met in an epoch when each has heard the other's challenge echoed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Hello {
+    /// The neighbour it is for.
+    pub to: u32,
+    /// A number that changes when the sender reboots, and when it gives the neighbour up.
+    pub challenge: u32,
+    /// The challenge last heard from the neighbour; 0 for none.
+    pub echo: u32,
+    /// Whether the sender has met the neighbour in this epoch.
+    pub met: bool,
+    /// Whether the sender holds the neighbour for dead.
+    pub dead: bool,
+    /// The round in which the epoch began.
+    pub start: u64,
+    /// How many chunks beyond its acknowledgement the sender can hold.
+    pub window: u8,
+    /// The weight of the link.
+    pub weight: f32,
+    /// What the whole network must agree on.
+    pub identity: Identity,
+}
+
+/// What all nodes of a network must agree on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Identity {
+    /// A number for the kind of problem.
+    pub problem: u32,
+    /// n.
+    pub outer: u32,
+    /// p.
+    pub inner: u32,
+    /// LG or GT.
+    pub scheme: Scheme,
+    /// Which exp and ln: they decide bits.
+    pub math: math::Kind,
+    /// Elements of a chunk.
+    pub chunk: u32,
+    /// A digest of everything else: step sizes, seed, batches, rounds.
+    pub digest: u64,
+}
+
+impl Identity {
+    /// The identity of a network on this build.
+    #[must_use]
+    pub fn new(
+        problem: u32,
+        size: Dimensions,
+        scheme: Scheme,
+        config: &Config,
+        chunk: u32,
+        rounds: u64,
+    ) -> Self {
+        let steps = &config.steps;
+        let sampler = &config.sampler;
+        let batch = match sampler.size {
+            crate::batch::BatchSize::Full => 0,
+            crate::batch::BatchSize::Drawn(size) => u64::from(size.get()),
+        };
+        let floats = [steps.alpha(), steps.beta(), steps.lambda(), steps.gamma(), steps.tau()];
+        let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+        let words = floats.into_iter().map(|a| u64::from(a.to_bits()));
+        let rest = [sampler.draws.seed, batch, sampler.sharing as u64, rounds];
+        for byte in words.chain(rest).flat_map(u64::to_le_bytes) {
+            digest = (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        Self {
+            problem,
+            outer: u32::try_from(size.outer).unwrap_or(u32::MAX),
+            inner: u32::try_from(size.inner).unwrap_or(u32::MAX),
+            scheme,
+            math: math::KIND,
+            chunk,
+            digest,
+        }
+    }
+
+    /// The first thing in which two networks differ.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<Reason> {
+        [
+            (self.problem != other.problem, Reason::Problem),
+            (self.outer != other.outer, Reason::OuterDimension),
+            (self.inner != other.inner, Reason::InnerDimension),
+            (self.scheme != other.scheme, Reason::Scheme),
+            (self.math != other.math, Reason::Math),
+            (self.chunk != other.chunk, Reason::Chunk),
+            (self.digest != other.digest, Reason::Configuration),
+        ]
+        .into_iter()
+        .find_map(|(differs, reason)| differs.then_some(reason))
+    }
+}
+
+/// A refusal, said to the one refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Refuse {
+    /// The node that is refused.
+    pub to: u32,
+    /// Its challenge, so that an old refusal does not hit a node that was mended since.
+    pub echo: u32,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a node will not work with another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Reason {
+    /// Another version of the protocol.
+    Version,
+    /// Another problem.
+    Problem,
+    /// Another n.
+    OuterDimension,
+    /// Another p.
+    InnerDimension,
+    /// LG here, GT there.
+    Scheme,
+    /// Another implementation of exp and ln.
+    Math,
+    /// Chunks of another length.
+    Chunk,
+    /// Other step sizes, seed, batches or rounds.
+    Configuration,
+    /// The two ends give their link different weights.
+    Weight,
+    /// Two nodes have the same number.
+    DuplicateNode,
+}
+
+impl core::fmt::Display for Reason {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Version => {
+                "it speaks another version of the protocol: flash both with the same release"
+            }
+            Self::Problem => "it has another problem",
+            Self::OuterDimension => "its outer variable has another length",
+            Self::InnerDimension => "its inner variable has another length",
+            Self::Scheme => "one runs LG, the other GT",
+            Self::Math => "one was built with micromath, the other without",
+            Self::Chunk => "its chunks have another length",
+            Self::Configuration => "its step sizes, seed, batches or rounds differ",
+            Self::Weight => "the two ends give their link different weights",
+            Self::DuplicateNode => "two nodes have the same number",
+        })
+    }
+}
+
+/// A host's request to a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Request {
+    /// The node that is asked.
+    pub to: u32,
+    /// A number the reply repeats.
+    pub tag: u32,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What a host can ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Ask {
+    /// Go on.
+    Start,
+    /// Pause after the round.
+    Stop,
+    /// Where are you?
+    Status,
+    /// What have the links done?
+    Counters,
+    /// How do you learn?
+    Metrics,
+    /// Some elements of a variable.
+    Read {
+        /// Which variable.
+        variable: Variable,
+        /// From which element on.
+        offset: u32,
+    },
+    /// Write a checkpoint.
+    Checkpoint,
+}
+
+/// A node's answer to a host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Reply<V> {
+    /// The request's tag.
+    pub tag: u32,
+    /// The answer.
+    pub answer: Answer<V>,
+}
+
+/// What a node can answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Answer<V> {
+    /// It is done.
+    Done,
+    /// It cannot be done here.
+    Cannot,
+    /// Where the node is.
+    Status(Status),
+    /// What the links have done.
+    Counters(Counters),
+    /// How it learns.
+    Metrics(Metrics),
+    /// Elements of a variable.
+    Values {
+        /// Which variable.
+        variable: Variable,
+        /// From which element on.
+        offset: u32,
+        /// The elements.
+        values: V,
+    },
+}
+
+/// Where a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Status {
+    /// Rounds completed.
+    pub round: u64,
+    /// Rounds to do.
+    pub rounds: u64,
+    /// Neighbours it has met in this epoch.
+    pub met: u8,
+    /// Neighbours it holds for dead.
+    pub dead: u8,
+    /// Neighbours it refuses, or that refuse it.
+    pub refused: u8,
+    /// Whether it is paused.
+    pub paused: bool,
+    /// Whether it diverged.
+    pub diverged: bool,
+}
+
+/// How a node learns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Metrics {
+    /// ‖x‖².
+    pub outer_norm: f32,
+    /// ‖y‖².
+    pub direction_norm: f32,
+    /// ‖θ‖².
+    pub inner_norm: f32,
+    /// How often each oracle was asked, in the order of [`Evaluations::to_array`].
+    pub evaluations: [u64; 5],
+}
+
+impl Metrics {
+    /// Measures a node's state.
+    #[must_use]
+    pub fn of(state: &crate::node::State<'_>, evaluations: Evaluations) -> Self {
+        use crate::vector::norm_squared;
+        Self {
+            outer_norm: norm_squared(state.x),
+            direction_norm: norm_squared(state.y),
+            inner_norm: norm_squared(state.theta),
+            evaluations: evaluations.to_array(),
+        }
+    }
+}
+
+/// What a node's links have done since it booted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Counters {
+    /// Frames sent.
+    pub sent: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Good frames received.
+    pub received: u64,
+    /// Bytes received, good or bad.
+    pub received_bytes: u64,
+    /// Chunks sent again because no acknowledgement came.
+    pub repaired: u64,
+    /// Frames with a wrong checksum or tag.
+    pub corrupt: u64,
+    /// Frames cut short or with broken stuffing.
+    pub truncated: u64,
+    /// Frames longer than any this node understands.
+    pub oversize: u64,
+    /// Frames whose message makes no sense: unknown kind, wrong length, chunk out of range.
+    pub malformed: u64,
+    /// Frames of nodes that are no neighbours on that link.
+    pub foreign: u64,
+    /// Frames of another epoch, or of a neighbour not met in this one.
+    pub stale: u64,
+    /// Chunks that had come before.
+    pub repeated: u64,
+    /// Chunks too far ahead to hold.
+    pub early: u64,
+    /// Chunks with an infinite or NaN value.
+    pub non_finite: u64,
+    /// Greetings refused, here or by a neighbour.
+    pub refused: u64,
+    /// Epochs begun or joined.
+    pub epochs: u64,
+}
+
+/// Floats on their way out: written in place as little-endian bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Floats<'a>(pub &'a [f32], pub &'a [f32]);
+
+impl Serialize for Floats<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeSeq;
+        // A sequence of bytes looks like a byte string in postcard, and needs no copy of the vector.
+        let len = 4 * (self.0.len().wrapping_add(self.1.len()));
+        let mut bytes = serializer.serialize_seq(Some(len))?;
+        for byte in self.0.iter().chain(self.1).flat_map(|a| a.to_le_bytes()) {
+            bytes.serialize_element(&byte)?;
+        }
+        bytes.end()
+    }
+}
+
+/// The floats in received bytes, in order.
+pub fn floats(bytes: &[u8]) -> impl ExactSizeIterator<Item = f32> + Clone + '_ {
+    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
+}

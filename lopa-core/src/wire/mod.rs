@@ -1,0 +1,65 @@
+#![doc = include_str!("../../docs/wire.md")]
+
+pub(crate) mod checksum;
+mod cobs;
+mod message;
+
+pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
+pub use message::{
+    ACKS, Ack, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Hello, Identity, Message,
+    Metrics, Reason, Refuse, Reply, Request, Status, VERSION, floats,
+};
+
+/// The longest message with `values` floats: every number of its head at its longest.
+#[must_use]
+pub const fn message_len(values: usize) -> usize {
+    // version, sender, epoch, kind; round, chunk; a count of acks and the acks; a count of bytes.
+    (1 + 5 + 10 + 1) + (10 + 5) + (1 + ACKS * (5 + 10 + 5)) + 5 + 4 * values
+}
+
+/// Writes a message into `out` as one frame; `None` if it does not fit.
+pub fn encode(message: &Message<Floats<'_>>, out: &mut [u8]) -> Option<usize> {
+    postcard::serialize_with_flavor(message, FrameWriter::new(out)).ok()
+}
+
+/// Why a frame with a right checksum is no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum MessageError {
+    /// Another version of the protocol, from this sender.
+    Version {
+        /// Who spoke.
+        sender: u32,
+    },
+    /// Not a message of this version.
+    Malformed,
+}
+
+/// Reads the message in a frame.
+///
+/// # Errors
+/// Tells another version of the protocol from nonsense.
+pub fn decode(frame: &[u8]) -> Result<Message<&[u8]>, MessageError> {
+    let (&version, rest) = frame.split_first().ok_or(MessageError::Malformed)?;
+    if version != VERSION {
+        let (sender, _) = postcard::take_from_bytes(rest).map_err(|_| MessageError::Malformed)?;
+        return Err(MessageError::Version { sender });
+    }
+    match postcard::take_from_bytes(frame) {
+        Ok((message, [])) => Ok(message),
+        _ => Err(MessageError::Malformed),
+    }
+}
+
+impl postcard::ser_flavors::Flavor for FrameWriter<'_> {
+    type Output = usize;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.push(byte);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<usize> {
+        self.finish().ok_or(postcard::Error::SerializeBufferFull)
+    }
+}

@@ -1,0 +1,159 @@
+//! A serial line that misbehaves on purpose: drops, corrupts, repeats, reorders, delays, and goes dead.
+//!
+//! Seeded, so that whatever it did can be done again.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::exchange::Micros;
+
+/// What a line does to frames. Chances are from 0 to 1, each frame on its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Faults {
+    /// The chance that a frame is lost.
+    pub drop: f32,
+    /// The chance that a frame is damaged: bits flipped, bytes lost, garbage added.
+    pub corrupt: f32,
+    /// The chance that a frame comes twice.
+    pub duplicate: f32,
+    /// The chance that a frame is overtaken by those behind it.
+    pub reorder: f32,
+    /// The longest extra delay of a frame.
+    pub delay: Micros,
+    /// When the line is dead in this direction.
+    pub cut: Vec<Range<Micros>>,
+}
+
+impl Faults {
+    /// A line that does as it is told.
+    pub const NONE: Self =
+        Self { drop: 0.0, corrupt: 0.0, duplicate: 0.0, reorder: 0.0, delay: 0, cut: Vec::new() };
+}
+
+/// One direction of a line: frames in, bytes out, each at its time.
+#[derive(Debug)]
+pub struct FaultyLine {
+    faults: Faults,
+    stream: Stream,
+    /// Frames on their way: when they come, a number that keeps their order, their bytes.
+    flying: BinaryHeap<Reverse<(Micros, u64, Vec<u8>)>>,
+    count: u64,
+    /// In order, nothing overtakes.
+    last: Micros,
+}
+
+impl FaultyLine {
+    /// A line with a number of its own, so that lines with the same seed fail differently.
+    #[must_use]
+    pub fn new(faults: Faults, seed: u64, number: u32) -> Self {
+        let stream = Draws { seed, node: number }.stream(0, Purpose::custom(0xfa17));
+        Self { faults, stream, flying: BinaryHeap::new(), count: 0, last: 0 }
+    }
+
+    /// Changes what the line does from now on.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    /// Sends a frame that has left its sender at `now`.
+    pub fn send(&mut self, frame: &[u8], now: Micros) {
+        if self.faults.cut.iter().any(|cut| cut.contains(&now)) || self.chance(self.faults.drop) {
+            return;
+        }
+        let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
+        for _ in 0..copies {
+            let mut bytes = frame.to_vec();
+            if self.chance(self.faults.corrupt) {
+                self.damage(&mut bytes);
+            }
+            let delay = (f64::from(self.stream.unit()) * self.faults.delay as f64) as Micros;
+            let late = self.chance(self.faults.reorder);
+            let at = if late { now + 3 * delay.max(1_000) } else { self.last.max(now + delay) };
+            if !late {
+                self.last = at;
+            }
+            self.flying.push(Reverse((at, self.count, bytes)));
+            self.count += 1;
+        }
+    }
+
+    /// The bytes that have come by `now`, one frame at a time.
+    pub fn receive(&mut self, now: Micros) -> Option<Vec<u8>> {
+        let Reverse((at, ..)) = self.flying.peek()?;
+        if *at > now {
+            return None;
+        }
+        self.flying.pop().map(|Reverse((_, _, bytes))| bytes)
+    }
+
+    /// When the next bytes come.
+    #[must_use]
+    pub fn next(&self) -> Option<Micros> {
+        self.flying.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    fn chance(&mut self, chance: f32) -> bool {
+        // Draws even when nothing can happen, so that one fault's rate does not move the others'.
+        self.stream.unit() < chance
+    }
+
+    fn damage(&mut self, bytes: &mut Vec<u8>) {
+        let at = |stream: &mut Stream, len: usize| (stream.unit() * len as f32) as usize;
+        match self.stream.next() % 4 {
+            0 => {
+                let place = at(&mut self.stream, bytes.len());
+                bytes[place] ^= 1 << (self.stream.next() % 8);
+            }
+            1 => bytes.truncate(at(&mut self.stream, bytes.len())),
+            2 => {
+                let place = at(&mut self.stream, bytes.len());
+                let garbage: Vec<u8> =
+                    (0..1 + self.stream.next() % 9).map(|_| self.stream.next() as u8).collect();
+                bytes.splice(place..place, garbage);
+            }
+            _ => {
+                let from = at(&mut self.stream, bytes.len());
+                for byte in &mut bytes[from..] {
+                    *byte ^= (self.stream.next() & self.stream.next()) as u8;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(faults: Faults) -> (usize, usize, bool) {
+        let mut line = FaultyLine::new(faults, 3, 0);
+        let frame = |i: u64| [i.to_le_bytes(), [7; 8]].concat();
+        (0..1_000).for_each(|i| line.send(&frame(i), 10 * i));
+        let got: Vec<Vec<u8>> = std::iter::from_fn(|| line.receive(Micros::MAX)).collect();
+        let whole: Vec<u64> = got
+            .iter()
+            .filter(|f| f.len() == 16 && f[8..] == [7; 8])
+            .map(|f| u64::from_le_bytes(f[..8].try_into().unwrap()))
+            .collect();
+        (got.len(), whole.iter().filter(|&&i| i < 1_000).count(), whole.is_sorted())
+    }
+
+    #[test]
+    fn each_fault_does_what_it_says_at_its_rate() {
+        assert_eq!(count(Faults::NONE), (1_000, 1_000, true));
+        let (all, ..) = count(Faults { drop: 0.3, ..Faults::NONE });
+        assert!((640..760).contains(&all), "{all}");
+        let (all, ..) = count(Faults { duplicate: 0.2, ..Faults::NONE });
+        assert!((1_160..1_240).contains(&all), "{all}");
+        let (all, whole, _) = count(Faults { corrupt: 0.1, ..Faults::NONE });
+        assert!(all == 1_000 && (860..940).contains(&whole), "{whole}");
+        let (.., sorted) = count(Faults { reorder: 0.1, delay: 50, ..Faults::NONE });
+        assert!(!sorted);
+        let (.., sorted) = count(Faults { delay: 500, ..Faults::NONE });
+        assert!(sorted);
+        let (all, ..) = count(Faults { cut: vec![1_000..3_000], ..Faults::NONE });
+        assert_eq!(all, 800);
+    }
+}
