@@ -2,7 +2,7 @@
 //!
 //! A round has a local half, [`Node::compute`], and a half that needs the neighbours, [`Node::mix`]:
 //!
-//! 1. At (x, θ, v) evaluate d, h and s. Then θ -= β d, v -= λ h, δ = γ (s - z), z += δ.
+//! 1. At (x, θ, v) evaluate d, h and s. Then θ -= β d, v -= λ h, z += γ (s - z), and δ is what z changed by.
 //! 2. Trade x (and y with gradient tracking) with every neighbour.
 //! 3. x += τ (Σ_j w_ij (x_j - x) - α y); then y = z (LG) or y += Σ_j w_ij (y_j - y) + δ (GT).
 //!

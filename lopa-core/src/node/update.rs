@@ -57,16 +57,20 @@ pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
     finite
 }
 
-/// GT: turns s in `delta` into γ (s - z) and adds it to z, unless that fails.
+/// GT: adds γ (s - z) to z, with s in `delta`, unless that fails; `delta` ends as what z really changed by.
+///
+/// Not as γ (s - z): near the end z stands still while that is below half a unit in its last place, and y would
+/// drift away from z by it, round after round.
 pub(super) fn track(delta: &mut [f32], z: &mut [f32], gamma: f32) -> bool {
     let mut finite = true;
     for (delta, z) in delta.iter_mut().zip(&*z) {
-        *delta = gamma * (*delta - z);
-        finite &= (z + *delta).is_finite();
+        *delta = z + gamma * (*delta - z);
+        finite &= delta.is_finite();
     }
     if finite {
         for (z, delta) in z.iter_mut().zip(delta) {
-            *z += *delta;
+            let old = core::mem::replace(z, *delta);
+            *delta -= old;
         }
     }
     finite
