@@ -112,7 +112,8 @@ pub const fn frame(values: usize) -> usize {
 pub fn linking(wiring: Wiring, chunk: u32, values: usize) -> Linking {
     let baud = 1_000_000;
     let compute = 2_000;
-    let timing = Timing::uart(baud, frame(values), compute);
+    // A bus of the tests has a handful of nodes, a window up to eight chunks.
+    let timing = Timing::uart(baud, frame(values), if wiring == Wiring::Direct { 8 } else { 32 }, compute);
     Linking { wiring, baud, compute, chunk, timing, faults: Faults::NONE, seed: 1 }
 }
 

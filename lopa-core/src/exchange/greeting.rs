@@ -62,7 +62,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             return;
         };
         let weight = (n.peer.weight.to_bits() != hello.weight.to_bits()).then_some(Reason::Weight);
-        n.heard = hello.challenge;
+        let news = core::mem::replace(&mut n.heard, hello.challenge) != hello.challenge;
         if let Some(reason) = own.difference(&hello.identity).or(weight) {
             if n.standing != Standing::Refused(reason) {
                 self.counters.refused = self.counters.refused.saturating_add(1);
@@ -74,7 +74,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         if hello.echo != n.challenge {
             // It does not know us yet, or it speaks from the past: nothing follows but an answer.
-            n.hello_soon(now, &timing);
+            if news {
+                n.hello_at = Some(now);
+            } else {
+                n.hello_soon(now, &timing);
+            }
             return;
         }
         (n.alive_at, n.ever, n.window) = (now, true, hello.window.min(32));

@@ -1,7 +1,7 @@
 //! What a node knows of one neighbour: who it is, what came from it, what it has.
 
 use super::settings::{Micros, Peer, Timing};
-use crate::wire::{Ack, Reason};
+use crate::wire::Reason;
 
 /// How a node stands with a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,16 +146,16 @@ impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
     }
 
     /// Takes in what it says it has.
-    pub fn acknowledged(&mut self, ack: &Ack, now: Micros, timing: &Timing) {
-        let Some(ahead) = ack.next.checked_sub(self.next) else { return };
-        if ahead == 0 && ack.held & !self.held == 0 {
+    pub fn acknowledged(&mut self, next: u64, held: u32, now: Micros, timing: &Timing) {
+        let Some(ahead) = next.checked_sub(self.next) else { return };
+        if ahead == 0 && held & !self.held == 0 {
             return;
         }
         let shift =
             |mask: u32| u32::try_from(ahead).ok().and_then(|a| mask.checked_shr(a)).unwrap_or(0);
-        self.held = shift(self.held) | ack.held;
-        self.sent = shift(self.sent) | ack.held;
-        self.next = ack.next;
+        self.held = shift(self.held) | held;
+        self.sent = shift(self.sent) | held;
+        self.next = next;
         // What was sent before something it holds, and is not held, was lost on a link that keeps order.
         let highest = 32_u32.saturating_sub(self.held.leading_zeros());
         let below = bit(u64::from(highest)).wrapping_sub(1);

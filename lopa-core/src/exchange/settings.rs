@@ -44,25 +44,26 @@ impl Timing {
         self.silence / 16
     }
 
-    /// Times that suit a UART: `baud` bits a second, frames of at most `frame` bytes, and a round that is
-    /// computed in at most `compute`.
+    /// Times that suit a UART of `baud` bits a second: frames of at most `frame` bytes, at most `ahead` of them in
+    /// front of an answer (the window, times the nodes that share the line), and a round that is computed in at
+    /// most `compute`.
     ///
     /// ```
     /// use lopa_core::exchange::Timing;
-    /// let timing = Timing::uart(115_200, 800, 50_000);
-    /// // A frame takes 70 ms, and so may the one in front of the acknowledgement.
-    /// assert!(timing.retry > 4 * 70_000 && timing.silence > 10 * timing.retry);
+    /// let timing = Timing::uart(115_200, 800, 4, 50_000);
+    /// // A frame takes 70 ms, and so may four in front of the acknowledgement.
+    /// assert!(timing.retry > 5 * 70_000 && timing.silence > 10 * timing.retry);
     /// ```
     #[must_use]
-    pub const fn uart(baud: u32, frame: usize, compute: Micros) -> Self {
+    pub const fn uart(baud: u32, frame: usize, ahead: u32, compute: Micros) -> Self {
         let baud = if baud == 0 { 1 } else { baud as u64 };
         // Ten bits a byte, and a moment for the software.
         let flight = (frame as u64).saturating_mul(10_000_000) / baud + 1_000;
-        let retry = flight.saturating_mul(6).saturating_add(compute);
+        let retry = flight.saturating_mul(2 + ahead as u64).saturating_add(compute);
         Self {
             retry,
             retry_most: retry.saturating_mul(8),
-            delay: flight,
+            delay: flight / 8,
             silence: retry.saturating_mul(40),
             patience: retry.saturating_mul(400),
             probe: retry.saturating_mul(8),

@@ -51,8 +51,16 @@ pub enum Body<V> {
     Reply(Reply<V>),
 }
 
-/// Acknowledgements for neighbours on the link.
-pub type Acks = Vec<Ack, ACKS>;
+/// What a node has of its neighbours' chunks. Chunks are counted over rounds: round times chunks a round, plus
+/// chunk.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Acks {
+    /// All chunks before this one are mixed, whoever they came from.
+    pub next: u64,
+    /// What has come of each neighbour's beyond that.
+    pub held: Vec<Held, ACKS>,
+}
 
 /// A chunk of x, and with gradient tracking of y behind it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,17 +76,14 @@ pub struct Data<V> {
     pub values: V,
 }
 
-/// What a node has of a neighbour's chunks. Chunks are counted over rounds: round times chunks a round, plus
-/// chunk.
+/// What has come of one neighbour's chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Ack {
-    /// The neighbour it is for.
+pub struct Held {
+    /// The neighbour this is for.
     pub to: u32,
-    /// All chunks before this one are taken in.
-    pub next: u64,
-    /// Bit b: chunk `next` + b has come.
-    pub held: u32,
+    /// Bit b: its chunk `next` + b has come.
+    pub chunks: u32,
 }
 
 /// A greeting. Two neighbours have met in an epoch when each has heard the other's challenge echoed.
@@ -411,6 +416,7 @@ impl Serialize for Floats<'_> {
 }
 
 /// The floats in received bytes, in order.
+#[must_use]
 pub fn floats(bytes: &[u8]) -> impl ExactSizeIterator<Item = f32> + Clone + '_ {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }

@@ -6,15 +6,15 @@ mod message;
 
 pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
 pub use message::{
-    ACKS, Ack, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Hello, Identity, Message,
+    ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Held, Hello, Identity, Message,
     Metrics, Reason, Refuse, Reply, Request, Status, VERSION, floats,
 };
 
 /// The longest message with `values` floats: every number of its head at its longest.
 #[must_use]
 pub const fn message_len(values: usize) -> usize {
-    // version, sender, epoch, kind; round, chunk; a count of acks and the acks; a count of bytes.
-    (1 + 5 + 10 + 1) + (10 + 5) + (1 + ACKS * (5 + 10 + 5)) + 5 + 4 * values
+    // version, sender, epoch, kind; round, chunk; a position, a count of acks and the acks; a count of bytes.
+    (1 + 5 + 10 + 1) + (10 + 5) + (10 + 1 + ACKS * (5 + 5)) + 5 + 4 * values
 }
 
 /// Writes a message into `out` as one frame; `None` if it does not fit.

@@ -1,0 +1,97 @@
+//! Going on with a round: mixing chunks that are complete, waiting for those that are not.
+
+use super::neighbour::Neighbour;
+use super::settings::Micros;
+use super::{Learner, Step, Table};
+use crate::node::{NodeError, Phase};
+use crate::vector::add_gap;
+
+/// How many elements are mixed at a time: bounds the stack.
+const PIECE: usize = 32;
+
+impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
+    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+{
+    pub(super) fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
+        self.bury(learner.state().round, now);
+        if self.restart {
+            self.restart = false;
+            learner.restart(self.epoch, self.start);
+        }
+        loop {
+            let round = learner.state().round;
+            (self.round, self.computed) = (round, matches!(learner.phase(), Phase::Mixing { .. }));
+            match learner.phase() {
+                Phase::Diverged(divergence) => {
+                    self.diverged = true;
+                    return Step::Diverged(divergence);
+                }
+                Phase::Ready if round >= self.settings.rounds => return Step::Finished,
+                Phase::Ready if self.paused => return Step::Paused,
+                Phase::Ready => return Step::Compute,
+                Phase::Mixing { .. } => {}
+            }
+            let base = self.base;
+            let ready = |n: &Neighbour<WINDOW, VALUES>| n.met() && n.filled & 1 != 0 && n.has(base);
+            if !self.neighbours.iter().filter(|n| n.counts()).all(ready) {
+                self.nag(now);
+                return Step::Wait;
+            }
+            if self.mix(learner).is_err() {
+                continue;
+            }
+            self.base = base.saturating_add(1);
+            for neighbour in &mut self.neighbours {
+                neighbour.filled >>= 1;
+                // It may have been waiting for room.
+                if neighbour.met()
+                    && neighbour.reached >= neighbour.told.saturating_add(WINDOW as u64)
+                {
+                    neighbour.ack_by(now);
+                }
+            }
+        }
+    }
+
+    /// Mixes the chunk at the base, piece by piece.
+    fn mix<L: Learner + ?Sized>(&self, learner: &mut L) -> Result<(), NodeError> {
+        let elements = self.elements(self.base);
+        let len = elements.len();
+        let mut done = 0;
+        while done < len {
+            let size = (len - done).min(PIECE);
+            let (mut x_gap, mut y_gap) = ([0.0; PIECE], [0.0; PIECE]);
+            let from = elements.start.saturating_add(done);
+            let part = |a: &'_ [f32], from: usize| {
+                from.min(a.len())..from.saturating_add(size).min(a.len())
+            };
+            let state = learner.state();
+            let own_x = state.x.get(part(state.x, from)).unwrap_or(&[]);
+            let own_y = state.y.get(part(state.y, from)).unwrap_or(&[]);
+            for neighbour in self.neighbours.iter().filter(|n| n.met()) {
+                let values = neighbour.chunk(self.base);
+                let their_x = values.get(part(values, done)).unwrap_or(&[]);
+                add_gap(&mut x_gap, neighbour.peer.weight, their_x, own_x);
+                if self.tracking() {
+                    let their_y = values.get(part(values, len.saturating_add(done))).unwrap_or(&[]);
+                    add_gap(&mut y_gap, neighbour.peer.weight, their_y, own_y);
+                }
+            }
+            learner.mix(&x_gap[..size], &y_gap[..size])?;
+            done += size;
+        }
+        Ok(())
+    }
+
+    /// While a round waits for a neighbour's chunk, tells it now and then what is missing: the last
+    /// acknowledgement may have been lost.
+    fn nag(&mut self, now: Micros) {
+        let retry = self.settings.timing.retry;
+        for neighbour in &mut self.neighbours {
+            if neighbour.met() && neighbour.filled & 1 == 0 && neighbour.ack_at.is_none() {
+                let since = now.max(neighbour.spoke_at);
+                neighbour.ack_by(since.saturating_add(retry));
+            }
+        }
+    }
+}

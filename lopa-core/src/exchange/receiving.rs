@@ -1,0 +1,138 @@
+//! Taking in frames: chunks, acknowledgements, and a host's requests.
+
+use super::neighbour::{Standing, bit};
+use super::settings::Micros;
+use super::{Table, find};
+use crate::wire::{self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Reason};
+
+impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
+    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+{
+    pub(super) fn frame(&mut self, link: usize, frame: Result<&[u8], FrameError>, now: Micros) {
+        let count = &mut self.counters;
+        let counter = match frame.map(wire::decode) {
+            Ok(Ok(message)) => {
+                count.received = count.received.saturating_add(1);
+                return self.message(link, &message, now);
+            }
+            Ok(Err(MessageError::Version { sender })) => {
+                if let Some(neighbour) = find(&mut self.neighbours, link, sender) {
+                    neighbour.refuse = Some(Reason::Version);
+                    neighbour.standing = Standing::Refused(Reason::Version);
+                }
+                &mut self.counters.refused
+            }
+            Ok(Err(MessageError::Malformed)) => &mut count.malformed,
+            Err(FrameError::Oversize) => &mut count.oversize,
+            Err(FrameError::Truncated) => &mut count.truncated,
+            Err(FrameError::Checksum) => &mut count.corrupt,
+        };
+        *counter = counter.saturating_add(1);
+    }
+
+    fn message(&mut self, link: usize, message: &Message<&[u8]>, now: Micros) {
+        match &message.body {
+            Body::Hello(hello) => self.hello(link, message.sender, message.epoch, hello, now),
+            Body::Refuse(refuse) => self.refused(link, message.sender, refuse),
+            Body::Data(data) => {
+                if self.in_step(link, message, now) {
+                    self.data(link, message.sender, data, now);
+                    self.acks(link, message.sender, &data.acks, now);
+                }
+            }
+            Body::Ack(acks) => {
+                if self.in_step(link, message, now) {
+                    self.acks(link, message.sender, acks, now);
+                }
+            }
+            Body::Request(request) => {
+                if request.to == self.settings.node && message.sender == HOST {
+                    self.request(link, request.tag, request.ask);
+                }
+            }
+            Body::Reply(_) => {}
+        }
+    }
+
+    /// Whether a frame comes from a neighbour met in this epoch; if so it is a sign of life.
+    fn in_step(&mut self, link: usize, message: &Message<&[u8]>, now: Micros) -> bool {
+        let (epoch, timing) = (self.epoch, self.settings.timing);
+        let Some(neighbour) = find(&mut self.neighbours, link, message.sender) else {
+            self.counters.foreign = self.counters.foreign.saturating_add(1);
+            return false;
+        };
+        if message.epoch == epoch && neighbour.met() {
+            neighbour.alive_at = now;
+            return true;
+        }
+        // One of the two has missed something: a greeting will tell.
+        if !matches!(neighbour.standing, Standing::Refused(_)) {
+            neighbour.hello_soon(now, &timing);
+        }
+        self.counters.stale = self.counters.stale.saturating_add(1);
+        false
+    }
+
+    fn data(&mut self, link: usize, sender: u32, data: &Data<&[u8]>, now: Micros) {
+        let chunk = data.round.saturating_mul(self.chunks).saturating_add(u64::from(data.chunk));
+        let vectors = if self.tracking() { 2 } else { 1 };
+        let needed = self.elements(chunk).len().saturating_mul(vectors);
+        let values = wire::floats(data.values);
+        if u64::from(data.chunk) >= self.chunks || data.values.len() != 4 * needed {
+            self.counters.malformed = self.counters.malformed.saturating_add(1);
+            return;
+        }
+        if values.clone().any(|a| !a.is_finite()) {
+            self.counters.non_finite = self.counters.non_finite.saturating_add(1);
+            return;
+        }
+        let (base, delay, chunks) = (self.base, self.settings.timing.delay, self.chunks);
+        let ahead = chunk.checked_sub(base);
+        let Some(neighbour) = find(&mut self.neighbours, link, sender) else { return };
+        let counter = match ahead {
+            Some(ahead) if ahead >= WINDOW as u64 => &mut self.counters.early,
+            Some(ahead) if neighbour.filled & bit(ahead) == 0 => {
+                if let Some(slot) = neighbour.slot(chunk) {
+                    slot.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+                }
+                neighbour.filled |= bit(ahead);
+                neighbour.reached = neighbour.reached.max(chunk.saturating_add(1));
+                // Someone is held up if it can send no more, or if the round is over.
+                let last = neighbour.reached.checked_rem(chunks) == Some(0);
+                let blocked = neighbour.reached >= neighbour.told.saturating_add(WINDOW as u64);
+                let wait = if last || blocked { 0 } else { delay };
+                neighbour.ack_by(now.saturating_add(wait));
+                return;
+            }
+            _ => &mut self.counters.repeated,
+        };
+        *counter = counter.saturating_add(1);
+        // Its picture of us is old.
+        neighbour.ack_by(now);
+    }
+
+    fn acks(&mut self, link: usize, sender: u32, acks: &Acks, now: Micros) {
+        let (node, timing) = (self.settings.node, self.settings.timing);
+        // A neighbour cannot have what was not sent: one round of lead at most.
+        let most = self.round.saturating_add(1).saturating_mul(self.chunks);
+        let for_us = acks.held.iter().find(|held| held.to == node).filter(|_| acks.next <= most);
+        if let (Some(held), Some(n)) = (for_us, find(&mut self.neighbours, link, sender)) {
+            n.acknowledged(acks.next, held.chunks, now, &timing);
+        }
+    }
+
+    fn request(&mut self, link: usize, tag: u32, ask: Ask) {
+        match ask {
+            Ask::Start => self.paused = false,
+            Ask::Stop => self.paused = true,
+            Ask::Checkpoint => {
+                self.checkpoint = Some((link, tag));
+                return;
+            }
+            Ask::Status | Ask::Counters | Ask::Metrics | Ask::Read { .. } => {}
+        }
+        if let Some(asked) = self.asked.get_mut(link) {
+            *asked = Some((tag, ask));
+        }
+    }
+}

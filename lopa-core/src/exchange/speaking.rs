@@ -1,0 +1,150 @@
+//! Saying what there is to say: greetings, answers, chunks, acknowledgements, in this order.
+
+use super::neighbour::{Neighbour, Standing};
+use super::settings::Micros;
+use super::{Learner, Table};
+use crate::node::Variable;
+use crate::wire::{
+    self, Acks, Answer, Ask, Body, Data, Floats, Held, Message, Metrics, Reply, Status, VERSION,
+};
+
+impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
+    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+{
+    pub(super) fn transmit<L: Learner + ?Sized>(
+        &mut self,
+        link: usize,
+        learner: &L,
+        now: Micros,
+        out: &mut [u8],
+    ) -> Option<usize> {
+        if let Some(body) = self.greeting(link, now) {
+            return self.send(body, out);
+        }
+        if let Some(reply) = self.reply(link, learner) {
+            return self.send(Body::Reply(reply), out);
+        }
+        if self.restart || self.diverged {
+            return None;
+        }
+        let timing = self.settings.timing;
+        for neighbour in self.neighbours.iter_mut().filter(|n| usize::from(n.peer.link) == link) {
+            let lost = neighbour.retry(now, &timing);
+            self.counters.repaired = self.counters.repaired.saturating_add(u64::from(lost));
+        }
+        let on_link = |n: &Neighbour<WINDOW, VALUES>| n.met() && usize::from(n.peer.link) == link;
+        let end = self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks);
+        let base = self.base;
+        // A frame is for everybody on the link: it waits until everybody has room.
+        let room = self.neighbours.iter().filter(|n| on_link(n)).map(Neighbour::room).min();
+        let end = end.min(room.unwrap_or(0));
+        let on_link_now = self.neighbours.iter().filter(|n| on_link(n));
+        let wanted = on_link_now.filter_map(|n| n.wants(base, end)).min();
+        if let Some(chunk) = wanted {
+            let elements = self.elements(chunk);
+            let state = learner.state();
+            let x = state.x.get(elements.clone()).unwrap_or(&[]);
+            let y = if self.tracking() { state.y.get(elements).unwrap_or(&[]) } else { &[] };
+            for neighbour in self.neighbours.iter_mut().filter(|n| on_link(n)) {
+                neighbour.sent(chunk, now);
+            }
+            let acks = self.acks_for(link, now);
+            let round = self.round;
+            let chunk = chunk.checked_rem(self.chunks).unwrap_or(0) as u32;
+            return self.send(Body::Data(Data { round, chunk, acks, values: Floats(x, y) }), out);
+        }
+        let keep_alive = timing.keep_alive();
+        let due = |n: &Neighbour<WINDOW, VALUES>| {
+            n.ack_at.is_some_and(|at| at <= now) || n.spoke_at.saturating_add(keep_alive) <= now
+        };
+        if self.neighbours.iter().any(|n| on_link(n) && due(n)) {
+            let acks = self.acks_for(link, now);
+            return self.send(Body::Ack(acks), out);
+        }
+        None
+    }
+
+    /// What has come from the neighbours on a link: for all of them with news, and for those kept waiting.
+    fn acks_for(&mut self, link: usize, now: Micros) -> Acks {
+        let mut acks = Acks { next: self.base, ..Acks::default() };
+        let keep_alive = self.settings.timing.keep_alive();
+        for n in self.neighbours.iter_mut().filter(|n| n.met() && usize::from(n.peer.link) == link)
+        {
+            let news = n.ack_at.is_some() || n.told != self.base;
+            let silent = n.spoke_at.saturating_add(keep_alive) <= now;
+            n.spoke_at = now;
+            let held = Held { to: n.peer.node, chunks: n.filled };
+            if (news || silent) && acks.held.push(held).is_ok() {
+                (n.told, n.ack_at) = (self.base, None);
+            }
+        }
+        acks
+    }
+
+    fn reply<'l, L: Learner + ?Sized>(
+        &mut self,
+        link: usize,
+        learner: &'l L,
+    ) -> Option<Reply<Floats<'l>>> {
+        if let Some((_, tag, written)) = self.written.take_if(|(at, ..)| *at == link) {
+            let answer = if written { Answer::Done } else { Answer::Cannot };
+            return Some(Reply { tag, answer });
+        }
+        let (tag, ask) = self.asked.get_mut(link)?.take()?;
+        let state = learner.state();
+        let answer = match ask {
+            Ask::Start | Ask::Stop => Answer::Done,
+            Ask::Checkpoint => Answer::Cannot,
+            Ask::Status => Answer::Status(self.status(state.round)),
+            Ask::Counters => Answer::Counters(self.counters),
+            Ask::Metrics => Answer::Metrics(Metrics::of(&state, learner.evaluations())),
+            Ask::Read { variable, offset } => {
+                let vector = match variable {
+                    Variable::Outer => state.x,
+                    Variable::Inner => state.theta,
+                    Variable::HessianInverseVector => state.v,
+                    Variable::Hypergradient => state.z,
+                    Variable::Direction => state.y,
+                };
+                let from = (offset as usize).min(vector.len());
+                let to = from.saturating_add(VALUES).min(vector.len());
+                let values = Floats(vector.get(from..to).unwrap_or(&[]), &[]);
+                Answer::Values { variable, offset, values }
+            }
+        };
+        Some(Reply { tag, answer })
+    }
+
+    fn status(&self, round: u64) -> Status {
+        let count = |which: fn(Standing) -> bool| {
+            let count = self.neighbours.iter().filter(|n| which(n.standing)).count();
+            u8::try_from(count).unwrap_or(u8::MAX)
+        };
+        Status {
+            round,
+            rounds: self.settings.rounds,
+            met: count(|s| s == Standing::Met),
+            dead: count(|s| s == Standing::Dead),
+            refused: count(|s| matches!(s, Standing::Refused(_))),
+            paused: self.paused,
+            diverged: self.diverged,
+        }
+    }
+
+    fn send(&self, body: Body<Floats<'_>>, out: &mut [u8]) -> Option<usize> {
+        let (sender, epoch) = (self.settings.node, self.epoch);
+        wire::encode(&Message { version: VERSION, sender, epoch, body }, out)
+    }
+
+    pub(super) fn deadline(&self) -> Micros {
+        let timing = &self.settings.timing;
+        self.neighbours.iter().fold(Micros::MAX, |first, n| {
+            let silent =
+                n.alive_at.saturating_add(if n.ever { timing.silence } else { timing.patience });
+            let keep_alive = n.spoke_at.saturating_add(timing.keep_alive());
+            let always = [n.hello_at, n.retry_at, n.ack_at].into_iter().flatten();
+            let rest = [n.counts().then_some(silent), n.met().then_some(keep_alive)];
+            always.chain(rest.into_iter().flatten()).fold(first, Micros::min)
+        })
+    }
+}
