@@ -3,9 +3,8 @@
 //! The pure-Rust `libm` computes them by default. With the feature `micromath` the two functions
 //! underneath, [`exp`] and [`ln`], are the short series of that crate, with a relative error of up to 2.5e-3 in
 //! `exp` and an absolute error of up to 1.2e-4 in `ln` (both measured by this module's tests). What that buys
-//! is little: `ln` gets cheaper, but one `exp` takes 2,090 instead of 2,216 instructions on a Cortex-M0, 1,683
-//! instead of 1,257 on an RV32IMC, 97 instead of 58 on a Cortex-M4F, and a step of the shipped problems is no
-//! faster (see the rows with `micromath` in [what a step costs](crate#what-a-step-costs)). It is there for firmware
+//! is little: a step of the shipped problems is no faster for it, on chips without an FPU either (see the rows
+//! with `micromath` in [what a step costs](crate#what-a-step-costs)). It is there for firmware
 //! that links `micromath` anyway. Other bits mean another trajectory, so all nodes of a fleet must be built
 //! alike; [`KIND`] tells which one a build has.
 
