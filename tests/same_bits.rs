@@ -1,1 +1,142 @@
-//! To come.
+//! The same bits on this machine and on emulated chips.
+
+mod emulator;
+
+use std::collections::BTreeMap;
+
+use emulator::{Build, CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMC};
+use lopa_core::math::{KIND, Kind};
+use lopa_tests::{fingerprint, programs};
+
+/// What every machine computes. If a change of bits was meant, put the lines the test prints here, and say
+/// in the changelog that fleets of the old and the new version do not mix.
+const FROZEN: &str = "\
+draws -- ed8198911da0e024
+functions -- e589a567ccc43079
+reductions -- f98023924a0da624
+quadratic LG 72ce62c7b4d446a8
+quadratic GT 6c1bf800dfb76c2e
+logistic LG b31a5f95db920311
+logistic GT 2214a87254d29679
+ridge LG 2a7096ab25f7253a
+ridge GT f6e0d18b4e66bb60
+shared-layer LG 7b433e6249106725
+shared-layer GT a01115309ec97942
+meta-logistic LG befb6288b5c4938e
+meta-logistic GT a1a2cf5b68d23f9e
+meta-squared LG 0f5b772fadb114e8
+meta-squared GT 82ee200d8a1fa433
+";
+
+/// The same with the feature `micromath`.
+const FROZEN_MICROMATH: &str = "\
+draws -- ed8198911da0e024
+functions -- bc460a96d6a1279c
+reductions -- f98023924a0da624
+quadratic LG 72ce62c7b4d446a8
+quadratic GT 6c1bf800dfb76c2e
+logistic LG 49217a43e4bc2aea
+logistic GT 8c31e721d7d3144b
+ridge LG 7363bdc875ffe6c9
+ridge GT f8811425c0ce3cbe
+shared-layer LG 7426e4550587bd35
+shared-layer GT 9a1bcb9be834156f
+meta-logistic LG d12d401a6e00cf8e
+meta-logistic GT 6f56dd15300c01a6
+meta-squared LG 0f5b772fadb114e8
+meta-squared GT 82ee200d8a1fa433
+";
+
+fn host() -> String {
+    let mut lines = String::new();
+    fingerprint::all(&mut |line| lines += &format!("{line}\n"));
+    lines
+}
+
+#[test]
+fn this_machine_has_the_frozen_bits() {
+    let frozen = match KIND {
+        Kind::Libm => FROZEN,
+        Kind::Micromath => FROZEN_MICROMATH,
+    };
+    let host = host();
+    assert!(
+        host == frozen,
+        "bits have changed; if that was meant, freeze these ({KIND:?}) in tests/same_bits.rs:\n{host}"
+    );
+}
+
+#[test]
+fn every_program_computes_something_else() {
+    let mut seen = BTreeMap::new();
+    fingerprint::all(&mut |line| {
+        let before = seen.insert(line.hash, line);
+        assert_eq!(before, None, "{line}");
+    });
+    assert_eq!(seen.len(), 3 + 6 * 2);
+}
+
+#[test]
+fn networks_move_learn_and_differ() {
+    let norm = |a: &[f32]| a.iter().map(|a| a * a).sum::<f32>();
+    programs::all(fingerprint::SEED, &mut |ending| {
+        let name = format!("{} {:?}", ending.problem, ending.scheme);
+        for (state, evaluations) in ending.nodes {
+            let way: Vec<f32> = state.x.iter().zip(ending.start).map(|(x, x0)| x - x0).collect();
+            assert!(norm(&way) > 1.0, "{name}: x stays where it was");
+            for (variable, least) in [(state.theta, 1.0), (state.v, 1.0e-3), (state.z, 1.0e-4)] {
+                assert!(norm(variable) > least, "{name}: {variable:?}");
+            }
+            assert_eq!(state.round, 200);
+            assert_eq!(evaluations.to_array(), [200; 5]);
+        }
+        for pair in ending.nodes.windows(2) {
+            assert_ne!(pair[0].0.theta, pair[1].0.theta, "{name}: nodes have the same data");
+            assert_ne!(pair[0].0.x, pair[1].0.x, "{name}: nodes agree too well to be a test");
+        }
+    });
+}
+
+#[test]
+fn batches_are_drawn_where_there_are_batches() {
+    let hashes = |seed| {
+        let mut hashes = Vec::new();
+        programs::all(seed, &mut |ending| hashes.push((ending.problem, ending.hash())));
+        hashes
+    };
+    for ((problem, one), (_, other)) in hashes(1).into_iter().zip(hashes(2)) {
+        let whole = ["quadratic", "meta-squared"].contains(&problem);
+        assert_eq!(one == other, whole, "{problem}");
+    }
+}
+
+fn same_bits_on(machine: &Machine) {
+    let build = Build { level: "3", math: KIND };
+    let directory = machine.build(&["fingerprint"], build);
+    let (host, chip) = (host(), machine.run(&directory.join("fingerprint")));
+    assert!(chip == host, "{} computes\n{chip}\nand this machine\n{host}", machine.chip);
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn same_bits_on_cortex_m0() {
+    same_bits_on(&CORTEX_M0);
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn same_bits_on_cortex_m4f() {
+    same_bits_on(&CORTEX_M4F);
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn same_bits_on_cortex_m33() {
+    same_bits_on(&CORTEX_M33);
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn same_bits_on_rv32imc() {
+    same_bits_on(&RV32IMC);
+}

@@ -1,10 +1,12 @@
 //! Functions of one variable that neither overflow nor lose the tail, with the same bits on every chip.
 //!
 //! The pure-Rust `libm` computes them by default. With the feature `micromath` the two functions
-//! underneath, [`exp`] and [`ln`], are the short series of that crate: fewer instructions on a chip
-//! without an FPU, for a relative error of up to 2.5e-3 in `exp` and an absolute error of up to 1.2e-4 in
-//! `ln` (measured by this module's tests). Other bits mean another trajectory, so all nodes of a fleet must
-//! be built alike; [`KIND`] tells which one a build has.
+//! underneath, [`exp`] and [`ln`], are the short series of that crate, with a relative error of up to 2.5e-3 in
+//! `exp` and an absolute error of up to 1.2e-4 in `ln` (both measured by this module's tests). What that buys
+//! is little: a step of the shipped problems is no faster for it, on chips without an FPU either (see the rows
+//! with `micromath` in [what a step costs](crate#what-a-step-costs)). It is there for firmware
+//! that links `micromath` anyway. Other bits mean another trajectory, so all nodes of a fleet must be built
+//! alike; [`KIND`] tells which one a build has.
 
 /// Which implementation computes [`exp`] and [`ln`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,18 +27,21 @@ pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> 
     for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
         *lane += term(a, b);
     }
-    add_lanes(lanes)
+    add_lanes(lanes, len)
 }
 
 /// The fixed tree that closes a reduction: halves are added until one value is left.
+///
+/// With `len` terms the lanes from `len` on are still +0, and no lane is -0: adding them changes nothing, so a
+/// short reduction leaves them out, which a chip without an FPU feels.
 #[inline]
-fn add_lanes(mut lanes: [f32; LANES]) -> f32 {
-    let mut half = LANES / 2;
-    while half > 0 {
-        for i in 0..half.min(LANES / 2) {
-            lanes[i] += lanes[i + half.min(LANES / 2)];
+fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
+    for half in [8, 4, 2, 1] {
+        if half < len {
+            for i in 0..half {
+                lanes[i] += lanes[i + half];
+            }
         }
-        half /= 2;
     }
     lanes[0]
 }
@@ -139,6 +142,20 @@ mod tests {
         let expected = (quad(0) + quad(2)) + (quad(1) + quad(3));
         assert_eq!(sum(&a).to_bits(), expected.to_bits());
         assert_ne!(sum(&a).to_bits(), a.iter().sum::<f32>().to_bits());
+    }
+
+    #[test]
+    fn lanes_left_out_would_not_have_changed_a_bit() {
+        for len in 0..=40 {
+            for value in [0.1, -0.1, -0.0, f32::MIN_POSITIVE / 4.0] {
+                let a = [value; 40];
+                let mut lanes = [0.0_f32; 16];
+                (0..len).for_each(|i| lanes[i % 16] += a[i]);
+                let quad = |i: usize| (lanes[i] + lanes[i + 8]) + (lanes[i + 4] + lanes[i + 12]);
+                let whole = (quad(0) + quad(2)) + (quad(1) + quad(3));
+                assert_eq!(sum(&a[..len]).to_bits(), whole.to_bits());
+            }
+        }
     }
 
     #[test]

@@ -1,1 +1,10 @@
+//! What the emulated programs share: a way in and out, a counter of instructions, a gauge for the stack.
 #![no_std]
+
+pub mod cost;
+mod counter;
+mod program;
+mod stack;
+
+#[doc(hidden)]
+pub use program::{fault, leave};

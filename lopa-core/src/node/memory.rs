@@ -20,7 +20,7 @@ pub struct Buffers<X, T, D> {
     pub delta: D,
 }
 
-/// Memory for one evaluation, free between calls of [`Node::compute`].
+/// Memory for one evaluation, free between calls of [`Node::compute`](super::Node::compute).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scratch<T, W> {
     /// For d and h, one after the other (length p).

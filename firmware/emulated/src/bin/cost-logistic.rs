@@ -1,0 +1,5 @@
+//! What a step of the logistic benchmark costs.
+#![no_std]
+#![no_main]
+
+emulated::program!(emulated::cost::measure(lopa_tests::benchmark::logistic));

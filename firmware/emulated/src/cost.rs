@@ -1,0 +1,27 @@
+//! What a benchmark costs on this chip, printed for the test that reads it.
+
+use lopa_tests::benchmark::{Measure, Report, STEPS};
+use semihosting::println;
+
+use crate::counter::Counter;
+use crate::stack;
+
+/// Measures a benchmark: the stack of its first step, the instructions of the others.
+pub fn measure(benchmark: fn(Measure<'_>) -> Report) {
+    let mut counter = Counter::new();
+    let (mut depth, mut instructions) = (0, 0);
+    let report = benchmark(&mut |step| {
+        depth = stack::depth(step);
+        instructions = counter.count(|| {
+            for _ in 1..STEPS {
+                step();
+            }
+        });
+    });
+    println!("instructions {}", instructions / u64::from(STEPS - 1));
+    println!("stack {depth}");
+    println!("ram {}", report.ram);
+    println!("foretold {}", report.foretold);
+    println!("data {}", report.data);
+    println!("hash {:016x}", report.hash);
+}

@@ -1,0 +1,182 @@
+//! Builds the programs of `firmware/emulated` and runs them on emulated chips.
+
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use lopa_core::math::Kind;
+
+/// A program that takes longer hangs; the slowest takes seconds.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A chip and the machine that emulates it.
+pub struct Machine {
+    /// The chip's name.
+    pub chip: &'static str,
+    /// The target it is built for.
+    pub target: &'static str,
+    emulator: &'static str,
+    arguments: &'static [&'static str],
+}
+
+pub const CORTEX_M0: Machine = Machine {
+    chip: "Cortex-M0",
+    target: "thumbv6m-none-eabi",
+    emulator: "qemu-system-arm",
+    arguments: &["-M", "microbit"],
+};
+
+pub const CORTEX_M4F: Machine = Machine {
+    chip: "Cortex-M4F",
+    target: "thumbv7em-none-eabihf",
+    emulator: "qemu-system-arm",
+    arguments: &["-M", "mps2-an386"],
+};
+
+pub const CORTEX_M33: Machine = Machine {
+    chip: "Cortex-M33",
+    target: "thumbv8m.main-none-eabihf",
+    emulator: "qemu-system-arm",
+    arguments: &["-M", "mps2-an505"],
+};
+
+/// The core is Ibex: RV32IMC and not one extension more.
+pub const RV32IMC: Machine = Machine {
+    chip: "RV32IMC",
+    target: "riscv32imc-unknown-none-elf",
+    emulator: "qemu-system-riscv32",
+    arguments: &["-M", "virt", "-cpu", "lowrisc-ibex", "-bios", "none"],
+};
+
+/// Every target there are programs for.
+#[allow(dead_code, reason = "for tests that build but do not run")]
+pub const TARGETS: [&str; 4] =
+    [CORTEX_M0.target, CORTEX_M4F.target, CORTEX_M33.target, RV32IMC.target];
+
+/// How programs are built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Build {
+    /// The optimisation level.
+    pub level: &'static str,
+    /// What computes exp and ln.
+    pub math: Kind,
+}
+
+impl Machine {
+    /// Builds programs of `firmware/emulated` and returns the directory they lie in.
+    pub fn build(&self, programs: &[&str], build: Build) -> PathBuf {
+        let features: &[&str] = match build.math {
+            Kind::Libm => &[],
+            Kind::Micromath => &["micromath"],
+        };
+        let built = build_programs("emulated", programs, self.target, features, build.level);
+        built.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Runs a program to its end and returns what it printed.
+    pub fn run(&self, image: &Path) -> String {
+        let mut command = Command::new(self.emulator);
+        command.args(self.arguments).arg("-kernel").arg(image);
+        command.args(["-display", "none", "-serial", "none", "-monitor", "none"]);
+        command.args(["-semihosting-config", "enable=on,target=native"]);
+        // One instruction, one nanosecond: what a program sees does not depend on this machine's speed.
+        command.args(["-icount", "shift=0"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| {
+            let emulator = self.emulator;
+            match error.kind() {
+                ErrorKind::NotFound => panic!("{emulator} is missing: {}", how_to_get(emulator)),
+                _ => panic!("{emulator} does not start: {error}"),
+            }
+        });
+        let printed = collect(child.stdout.take().expect("piped"));
+        let complained = collect(child.stderr.take().expect("piped"));
+        let Ok(printed) = printed.recv_timeout(PATIENCE) else {
+            child.kill().expect("a hanging emulator can be ended");
+            child.wait().expect("the emulator ends");
+            panic!("{} hangs on {}", image.display(), self.chip);
+        };
+        let status = child.wait().expect("the emulator ends");
+        let complained = complained.recv().expect("collected");
+        assert!(
+            status.success(),
+            "{} failed on {} ({status})\n{printed}\n{complained}",
+            image.display(),
+            self.chip
+        );
+        printed
+    }
+}
+
+/// Builds one program and returns its image, or what went wrong.
+#[allow(dead_code, reason = "for tests that build but do not run")]
+pub fn build(
+    package: &str,
+    program: &str,
+    target: &str,
+    features: &[&str],
+) -> Result<PathBuf, String> {
+    let directory = build_programs(package, &[program], target, features, "3")?;
+    Ok(directory.join(program))
+}
+
+fn build_programs(
+    package: &str,
+    programs: &[&str],
+    target: &str,
+    features: &[&str],
+    level: &str,
+) -> Result<PathBuf, String> {
+    let firmware = Path::new(env!("CARGO_MANIFEST_DIR")).join("../firmware");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(["build", "--release", "--locked", "--package", package, "--target", target]);
+    cargo.arg("--manifest-path").arg(firmware.join("Cargo.toml"));
+    for program in programs {
+        cargo.args(["--bin", program]);
+    }
+    // A directory for each kind of build, or one test could run what another has just replaced.
+    let mut directory = firmware.join("target");
+    if level != "3" {
+        directory = directory.join(format!("level-{level}"));
+        cargo.args(["--config", &format!("profile.release.opt-level={level:?}")]);
+    }
+    for feature in features {
+        directory = directory.join(feature);
+        cargo.args(["--features", feature]);
+    }
+    cargo.arg("--target-dir").arg(&directory);
+    // Flags meant for the host's build, such as coverage, are no good on a chip.
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
+        cargo.env_remove(name);
+    }
+    let output = cargo.output().map_err(|error| format!("cargo does not run: {error}"))?;
+    if output.status.success() {
+        return Ok(directory.join(target).join("release"));
+    }
+    let mut error = format!("building {programs:?} for {target} failed\n");
+    error += &String::from_utf8_lossy(&output.stderr);
+    if error.contains("may not be installed") {
+        error += &format!("\nthe target is missing: rustup target add {target}");
+    }
+    Err(error)
+}
+
+fn how_to_get(emulator: &str) -> String {
+    let package = if emulator.ends_with("arm") { "qemu-system-arm" } else { "qemu-system-misc" };
+    format!("apt-get install --no-install-recommends {package}")
+}
+
+/// Reads a pipe to its end, without blocking who waits for it with a limit.
+fn collect(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).expect("programs print text");
+        // Nobody listens any more once the program was ended.
+        let _ = sender.send(text);
+    });
+    receiver
+}

@@ -1,0 +1,220 @@
+//! What is measured on a chip: one node with gradient tracking, in fixed-size memory, its samples in flash.
+//!
+//! A benchmark hands its step to a `measure` that calls it [`STEPS`] times and counts what it likes. The
+//! neighbour stands still: it costs what any neighbour costs, and needs no second node.
+
+use core::hint::black_box;
+use core::num::NonZeroU32;
+
+use lopa_core::batch::Sampler;
+use lopa_core::footprint::Footprint;
+use lopa_core::node::{Config, GtNode, Neighbour, Scheme, Scratch};
+use lopa_core::problem::Problem;
+use lopa_core::problems::{
+    Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer,
+};
+use lopa_core::samples::{Features, Labels, Samples};
+use lopa_core::steps::StepSizes;
+
+use crate::hash::Hash;
+
+/// How often `measure` must call the step, or the final state is not the one expected.
+pub const STEPS: u32 = 51;
+
+/// What a benchmark says about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// RAM as [`Footprint`] foretells it.
+    pub foretold: usize,
+    /// RAM as the compiler lays it out.
+    pub ram: usize,
+    /// Bytes of samples and other constants of the problem, in flash.
+    pub data: usize,
+    /// A hash of the final state.
+    pub hash: u64,
+}
+
+/// Something that calls a step [`STEPS`] times.
+pub type Measure<'a> = &'a mut dyn FnMut(&mut dyn FnMut());
+
+/// The frame alone: what it costs to measure nothing.
+pub fn nothing(measure: Measure<'_>) -> Report {
+    measure(&mut || {
+        black_box(());
+    });
+    let mut hash = Hash::default();
+    hash.floats(black_box(&[0.0]));
+    Report { foretold: 0, ram: 0, data: 0, hash: hash.value() }
+}
+
+/// n = p = 32.
+pub fn quadratic(measure: Measure<'_>) -> Report {
+    const N: usize = 32;
+    static NUMBERS: [f32; N * N + 4 * N] = floats(1);
+    let (coupling, rest) = black_box(&NUMBERS).split_at(N * N);
+    let mut vectors = rest.chunks_exact(N);
+    let mut vector = || vectors.next().unwrap_or(&[]);
+    static DIAGONAL: [f32; N] = [4.0; N];
+    let parts = QuadraticParts {
+        diagonal: black_box(&DIAGONAL),
+        spike: vector(),
+        coupling,
+        shift: vector(),
+        target: vector(),
+        centre: vector(),
+        rigidity: 0.1,
+    };
+    let problem = sure(Quadratic::new(parts));
+    let data = size_of_val(&NUMBERS) + size_of_val(&DIAGONAL);
+    gradient_tracking::<_, N, N, 0>(&problem, 0.1, data, measure)
+}
+
+/// n = p = 64, u8, batches of 8.
+pub fn logistic(measure: Measure<'_>) -> Report {
+    static FEATURES: [u8; ROWS * WIDTH] = bytes(2);
+    static LABELS: [u8; ROWS] = classes(2);
+    let [train, validation] =
+        twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 255.0, 128.0));
+    let problem = sure(Logistic::new(train, validation));
+    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
+    gradient_tracking::<_, WIDTH, WIDTH, { Logistic::workspace(WIDTH) }>(
+        &problem, -3.0, data, measure,
+    )
+}
+
+/// n = p = 64, f32, batches of 8.
+pub fn ridge(measure: Measure<'_>) -> Report {
+    static FEATURES: [f32; ROWS * WIDTH] = floats(3);
+    static LABELS: [f32; ROWS] = floats(4);
+    let [train, validation] = twice(Features::F32(&FEATURES), Labels::Real(&LABELS), (0.5, 0.0));
+    let problem = sure(Ridge::new(train, validation));
+    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
+    gradient_tracking::<_, WIDTH, WIDTH, { Ridge::workspace(WIDTH) }>(&problem, -3.0, data, measure)
+}
+
+/// 16-8-4: n = 136, p = 36, u8, batches of 8.
+pub fn shared_layer(measure: Measure<'_>) -> Report {
+    const HIDDEN: usize = 8;
+    const CLASSES: usize = 4;
+    const OUTER: usize = SharedLayer::outer(16, HIDDEN);
+    const INNER: usize = SharedLayer::inner(HIDDEN, CLASSES);
+    const WORKSPACE: usize = SharedLayer::workspace(HIDDEN, CLASSES);
+    static FEATURES: [u8; ROWS * 16] = bytes(5);
+    static LABELS: [u8; ROWS] = classes(CLASSES as u8);
+    let [train, validation] =
+        twice(Features::U8(&FEATURES), Labels::Class(&LABELS), (1.0 / 255.0, 128.0));
+    let problem = sure(SharedLayer::new(train, validation, HIDDEN, CLASSES, 0.02));
+    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
+    gradient_tracking::<_, OUTER, INNER, WORKSPACE>(&problem, 0.1, data, measure)
+}
+
+/// n = p = 64, i8, logistic loss, batches of 8.
+pub fn meta(measure: Measure<'_>) -> Report {
+    static FEATURES: [i8; ROWS * WIDTH] = readings(6);
+    static LABELS: [u8; ROWS] = classes(2);
+    let [train, validation] =
+        twice(Features::I8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 128.0, 0.0));
+    let problem = sure(Meta::<LogisticLoss>::new(train, validation, 2.0));
+    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
+    gradient_tracking::<_, WIDTH, WIDTH, 0>(&problem, 0.1, data, measure)
+}
+
+const WIDTH: usize = 64;
+const ROWS: usize = 32;
+const BATCH: NonZeroU32 = NonZeroU32::new(8).unwrap();
+
+fn gradient_tracking<P: Problem, const N: usize, const M: usize, const W: usize>(
+    problem: &P,
+    start: f32,
+    data: usize,
+    measure: Measure<'_>,
+) -> Report {
+    let steps = sure(StepSizes::new(0.1, 0.05, 0.05, 0.4, 0.5));
+    // Hidden from the compiler, as settings are that come from flash.
+    let config = black_box(Config { steps, sampler: Sampler::drawn(7, 0, BATCH) });
+    let mut node = sure(GtNode::<_, N, M>::gradient_tracking(problem, config, [start; N]));
+    let mut scratch = Scratch::<[f32; M], [f32; W]>::new();
+    let (x, y) = black_box(([start; N], [0.0; N]));
+    let ram = size_of_val(&node) + size_of_val(&scratch);
+    measure(&mut || step(&mut node, &mut scratch, Neighbour { weight: 0.5, x: &x, y: &y }));
+    let mut hash = Hash::default();
+    let state = node.state();
+    for variable in [state.x, state.theta, state.v, state.z, state.y] {
+        hash.floats(variable);
+    }
+    let foretold = Footprint::new(Scheme::GradientTracking, N, M, W).ram();
+    Report { foretold, ram, data, hash: hash.value() }
+}
+
+/// One step: compute and mix.
+#[inline(never)]
+fn step<P: Problem, const N: usize, const M: usize, const W: usize>(
+    node: &mut GtNode<&P, N, M>,
+    scratch: &mut Scratch<[f32; M], [f32; W]>,
+    neighbour: Neighbour<'_>,
+) {
+    sure(node.compute(scratch));
+    sure(node.mix_with([neighbour]));
+}
+
+/// Takes a value without the code that prints an error, which would count as the node's.
+fn sure<T, E>(result: Result<T, E>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(_) => panic!("a benchmark is built wrong"),
+    }
+}
+
+/// A set of samples for both levels, hidden from the compiler as a blob in flash is.
+fn twice<'a>(
+    features: Features<'a>,
+    labels: Labels<'a>,
+    (scale, offset): (f32, f32),
+) -> [Samples<'a>; 2] {
+    let width = features.len() / ROWS;
+    let samples = sure(Samples::new(black_box(features), width, black_box(labels)));
+    let samples = sure(samples.scaled(scale, offset));
+    black_box([samples, samples])
+}
+
+/// Numbers from a linear congruential generator, made when compiling, so that they lie in flash.
+const fn bytes<const N: usize>(seed: u32) -> [u8; N] {
+    let mut out = [0; N];
+    let (mut state, mut i) = (seed, 0);
+    while i < N {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        out[i] = (state >> 24) as u8;
+        i += 1;
+    }
+    out
+}
+
+/// The same as signed bytes.
+const fn readings<const N: usize>(seed: u32) -> [i8; N] {
+    let (bytes, mut out, mut i) = (bytes::<N>(seed), [0; N], 0);
+    while i < N {
+        out[i] = bytes[i] as i8;
+        i += 1;
+    }
+    out
+}
+
+/// The same as floats in [-1, 1).
+const fn floats<const N: usize>(seed: u32) -> [f32; N] {
+    let (bytes, mut out, mut i) = (bytes::<N>(seed), [0.0; N], 0);
+    while i < N {
+        out[i] = (bytes[i] as f32 - 128.0) / 128.0;
+        i += 1;
+    }
+    out
+}
+
+/// The same as classes.
+const fn classes<const N: usize>(count: u8) -> [u8; N] {
+    let (mut out, mut i) = (bytes::<N>(99), 0);
+    while i < N {
+        out[i] %= count;
+        i += 1;
+    }
+    out
+}

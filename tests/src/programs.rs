@@ -1,0 +1,240 @@
+//! A small network for every problem and every way to store samples, with both schemes.
+//!
+//! Each function has its own memory on the stack and is never inlined, so that the largest one, not their
+//! sum, must fit a chip with 16 KiB. Widths are beyond the sixteen lanes of a reduction and no multiple.
+
+use core::array::from_fn;
+use core::num::NonZeroU32;
+
+use lopa_core::batch::Sharing;
+use lopa_core::node::Scheme;
+use lopa_core::problems::{
+    Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer, SquaredLoss,
+};
+use lopa_core::samples::{Features, Labels};
+
+use crate::run::{Ending, Setting, memory, network};
+use crate::{data, topology};
+
+/// Gets shown where a network ended.
+type Show<'a> = &'a mut dyn FnMut(&Ending<'_>);
+
+const BOTH: [Scheme; 2] = [Scheme::LocalGradient, Scheme::GradientTracking];
+const TWO: NonZeroU32 = NonZeroU32::new(2).unwrap();
+const THREE: NonZeroU32 = NonZeroU32::new(3).unwrap();
+
+/// Runs every network, its batches drawn from `seed`.
+pub fn all(seed: u64, show: Show<'_>) {
+    for program in [quadratic, logistic, ridge, shared_layer, meta_logistic, meta_squared] {
+        for scheme in BOTH {
+            program(scheme, seed, show);
+        }
+    }
+}
+
+/// Three nodes in a row, no samples.
+#[inline(never)]
+fn quadratic(scheme: Scheme, seed: u64, show: Show<'_>) {
+    const K: usize = 3;
+    const N: usize = 17;
+    const P: usize = 18;
+    let mut vectors = [[[0.0; P]; 4]; K];
+    let mut couplings = [[0.0; P * N]; K];
+    let mut centres = [[0.0; N]; K];
+    for (i, vectors) in (0..).zip(&mut vectors) {
+        for (number, vector) in vectors.iter_mut().enumerate() {
+            let low = if number == 0 { 0.5 } else { -1.0 };
+            data::vector(i, number, low, 1.5, vector);
+        }
+    }
+    for (i, (coupling, centre)) in (0..).zip(couplings.iter_mut().zip(&mut centres)) {
+        data::vector(i, 10, -0.3, 0.3, coupling);
+        data::vector(i, 11, -1.0, 1.0, centre);
+    }
+    let problems: [_; K] = from_fn(|i| {
+        let [diagonal, spike, shift, target] = &vectors[i];
+        let (coupling, centre, rigidity) = (&couplings[i], &centres[i], 0.2);
+        Quadratic::new(QuadraticParts {
+            diagonal,
+            spike,
+            coupling,
+            shift,
+            target,
+            centre,
+            rigidity,
+        })
+        .expect("parts fit")
+    });
+    let setting = Setting {
+        problem: "quadratic",
+        scheme,
+        steps: [0.1, 0.05, 0.05, 0.4, 0.5],
+        seed,
+        batch: 0,
+        sharing: Sharing::Independent,
+        edges: &topology::path(),
+        start: &[0.5; N],
+    };
+    network(&problems, &setting, &mut [0.0; memory(K, N, P, 0, 5)], show);
+}
+
+/// Four nodes in a ring, pixels.
+#[inline(never)]
+fn logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
+    const K: usize = 4;
+    const WIDTH: usize = 19;
+    const WORKSPACE: usize = Logistic::workspace(WIDTH);
+    const TRAIN: usize = 12;
+    const ROWS: usize = TRAIN + 8;
+    let mut features = [[0; ROWS * WIDTH]; K];
+    let mut labels = [[0; ROWS]; K];
+    for (i, (features, labels)) in (0..).zip(features.iter_mut().zip(&mut labels)) {
+        data::classified(i, TWO, WIDTH, features, labels, data::pixel);
+    }
+    let problems: [_; K] = from_fn(|i| {
+        let (features, labels) = (Features::U8(&features[i]), Labels::Binary(&labels[i]));
+        let (train, validation) =
+            data::halves(features, labels, WIDTH, TRAIN, (1.0 / 127.5, 127.5));
+        Logistic::new(train, validation).expect("samples fit")
+    });
+    let setting = Setting {
+        problem: "logistic",
+        scheme,
+        steps: [0.5, 0.2, 0.2, 0.4, 0.5],
+        seed,
+        batch: 4,
+        sharing: Sharing::Independent,
+        edges: &topology::ring(),
+        start: &[-3.0; WIDTH],
+    };
+    network(&problems, &setting, &mut [0.0; memory(K, WIDTH, WIDTH, WORKSPACE, 7)], show);
+}
+
+/// Three nodes in a row, floats.
+#[inline(never)]
+fn ridge(scheme: Scheme, seed: u64, show: Show<'_>) {
+    const K: usize = 3;
+    const WIDTH: usize = 17;
+    const WORKSPACE: usize = Ridge::workspace(WIDTH);
+    const TRAIN: usize = 9;
+    const ROWS: usize = TRAIN + 7;
+    let mut features = [[0.0; ROWS * WIDTH]; K];
+    let mut labels = [[0.0; ROWS]; K];
+    for (i, (features, labels)) in (0..).zip(features.iter_mut().zip(&mut labels)) {
+        data::measured(i, WIDTH, features, labels);
+    }
+    let problems: [_; K] = from_fn(|i| {
+        let (features, labels) = (Features::F32(&features[i]), Labels::Real(&labels[i]));
+        let (train, validation) = data::halves(features, labels, WIDTH, TRAIN, (1.0, 0.0));
+        Ridge::new(train, validation).expect("samples fit")
+    });
+    let setting = Setting {
+        problem: "ridge",
+        scheme,
+        steps: [0.2, 0.05, 0.05, 0.4, 0.5],
+        seed,
+        batch: 4,
+        sharing: Sharing::Independent,
+        edges: &topology::path(),
+        start: &[-2.0; WIDTH],
+    };
+    network(&problems, &setting, &mut [0.0; memory(K, WIDTH, WIDTH, WORKSPACE, WIDTH)], show);
+}
+
+/// Three nodes in a row, signed bytes, 17-4-3.
+#[inline(never)]
+fn shared_layer(scheme: Scheme, seed: u64, show: Show<'_>) {
+    const K: usize = 3;
+    const WIDTH: usize = 17;
+    const HIDDEN: usize = 4;
+    const CLASSES: usize = 3;
+    const OUTER: usize = SharedLayer::outer(WIDTH, HIDDEN);
+    const INNER: usize = SharedLayer::inner(HIDDEN, CLASSES);
+    const WORKSPACE: usize = SharedLayer::workspace(HIDDEN, CLASSES);
+    const TRAIN: usize = 10;
+    const ROWS: usize = TRAIN + 8;
+    let mut features = [[0; ROWS * WIDTH]; K];
+    let mut labels = [[0; ROWS]; K];
+    for (i, (features, labels)) in (0..).zip(features.iter_mut().zip(&mut labels)) {
+        data::classified(i, THREE, WIDTH, features, labels, data::reading);
+    }
+    let problems: [_; K] = from_fn(|i| {
+        let (features, labels) = (Features::I8(&features[i]), Labels::Class(&labels[i]));
+        let (train, validation) = data::halves(features, labels, WIDTH, TRAIN, (1.0 / 64.0, 0.0));
+        SharedLayer::new(train, validation, HIDDEN, CLASSES, 0.02).expect("samples fit")
+    });
+    // Units that start alike stay alike: the start is drawn.
+    let mut start = [0.0; OUTER];
+    data::vector(0, 20, -0.5, 0.5, &mut start);
+    let setting = Setting {
+        problem: "shared-layer",
+        scheme,
+        steps: [0.3, 0.2, 0.2, 0.4, 0.5],
+        seed,
+        batch: 2,
+        sharing: Sharing::Independent,
+        edges: &topology::path(),
+        start: &start,
+    };
+    network(&problems, &setting, &mut [0.0; memory(K, OUTER, INNER, WORKSPACE, 32)], show);
+}
+
+/// Four nodes in a star, signed bytes off centre, one batch a level.
+#[inline(never)]
+fn meta_logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
+    const K: usize = 4;
+    const WIDTH: usize = 21;
+    const TRAIN: usize = 8;
+    const ROWS: usize = TRAIN + 8;
+    let mut features = [[0; ROWS * WIDTH]; K];
+    let mut labels = [[0; ROWS]; K];
+    for (i, (features, labels)) in (0..).zip(features.iter_mut().zip(&mut labels)) {
+        data::classified(i, TWO, WIDTH, features, labels, data::reading);
+    }
+    let problems: [_; K] = from_fn(|i| {
+        let (features, labels) = (Features::I8(&features[i]), Labels::Binary(&labels[i]));
+        let (train, validation) = data::halves(features, labels, WIDTH, TRAIN, (1.0 / 64.0, 3.0));
+        Meta::<LogisticLoss>::new(train, validation, 2.0).expect("samples fit")
+    });
+    let setting = Setting {
+        problem: "meta-logistic",
+        scheme,
+        steps: [0.1, 0.2, 0.2, 0.4, 0.5],
+        seed,
+        batch: 4,
+        sharing: Sharing::PerLevel,
+        edges: &topology::star(),
+        start: &[0.1; WIDTH],
+    };
+    network(&problems, &setting, &mut [0.0; memory(K, WIDTH, WIDTH, 0, 1)], show);
+}
+
+/// Three nodes in a row, floats, as many as there are lanes, every sample in every round.
+#[inline(never)]
+fn meta_squared(scheme: Scheme, seed: u64, show: Show<'_>) {
+    const K: usize = 3;
+    const WIDTH: usize = 16;
+    const TRAIN: usize = 8;
+    const ROWS: usize = TRAIN + 6;
+    let mut features = [[0.0; ROWS * WIDTH]; K];
+    let mut labels = [[0.0; ROWS]; K];
+    for (i, (features, labels)) in (0..).zip(features.iter_mut().zip(&mut labels)) {
+        data::measured(i, WIDTH, features, labels);
+    }
+    let problems: [_; K] = from_fn(|i| {
+        let (features, labels) = (Features::F32(&features[i]), Labels::Real(&labels[i]));
+        let (train, validation) = data::halves(features, labels, WIDTH, TRAIN, (1.0, 0.0));
+        Meta::<SquaredLoss>::new(train, validation, 4.0).expect("samples fit")
+    });
+    let setting = Setting {
+        problem: "meta-squared",
+        scheme,
+        steps: [0.1, 0.1, 0.1, 0.4, 0.5],
+        seed,
+        batch: 0,
+        sharing: Sharing::Independent,
+        edges: &topology::path(),
+        start: &[0.1; WIDTH],
+    };
+    network(&problems, &setting, &mut [0.0; memory(K, WIDTH, WIDTH, 0, 16)], show);
+}
