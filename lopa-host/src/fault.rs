@@ -153,7 +153,7 @@ mod tests {
         assert!(!sorted);
         let (.., sorted) = count(Faults { delay: 500, ..Faults::NONE });
         assert!(sorted);
-        let cut = Vec::from([1_000..3_000]);
+        let cut = std::iter::once(1_000..3_000).collect();
         let (all, ..) = count(Faults { cut, ..Faults::NONE });
         assert_eq!(all, 800);
     }

@@ -2,6 +2,7 @@
 //!
 //! Slower than [`simulation`](crate::simulation) and bit-identical to it as long as nobody is declared dead.
 
+use lopa_core::draw::{Draws, Purpose, Stream};
 use lopa_core::exchange::{Exchange, Micros, Peer, Settings, SettingsError, Step, Timing};
 use lopa_core::network::Edge;
 use lopa_core::node::{NodeError, Scratch};
@@ -29,8 +30,8 @@ pub struct Linking {
     pub wiring: Wiring,
     /// Bits a second.
     pub baud: u32,
-    /// How long a node computes its half of a round.
-    pub compute: Micros,
+    /// How long a node computes its half of a round: from, to.
+    pub compute: [Micros; 2],
     /// Elements of a chunk.
     pub chunk: u32,
     /// When nodes lose patience.
@@ -83,6 +84,8 @@ pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize, const FRAM
     boots: u32,
     /// A bus carries one frame at a time.
     bus_taken: Micros,
+    /// For how long a node computes.
+    stream: Stream,
 }
 
 /// Why a run over links ended early.
@@ -143,6 +146,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             own.push(Peer { node: edge.neighbour, link, weight: edge.weight });
         }
         let ports = ports(&peers, &linking);
+        let draws = Draws { seed: linking.seed, node: 0 };
         let mut network = Self {
             members: Vec::new(),
             ports,
@@ -153,6 +157,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             now: 0,
             boots: 0,
             bus_taken: 0,
+            stream: draws.stream(0, Purpose::custom(0x11ac)),
         };
         for (number, node) in nodes.into_iter().enumerate() {
             let size = node.problem().dimensions();
@@ -302,7 +307,11 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         }
         member.step = member.exchange.advance(&mut member.node, self.now);
         match member.step {
-            Step::Compute => member.busy = Some(self.now + self.linking.compute),
+            Step::Compute => {
+                let [least, most] = self.linking.compute;
+                let more = self.stream.unit() * most.saturating_sub(least) as f32;
+                member.busy = Some(self.now + least + more as Micros);
+            }
             Step::Diverged(divergence) => {
                 let error = NodeError::Diverged(divergence);
                 return Err(LinkedError::Node { node: number, error });
@@ -374,6 +383,15 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         let member = self.boot(number, node)?;
         self.members[number] = member;
         Ok(())
+    }
+
+    /// Changes the faults of the line from one node to another, in that direction only.
+    pub fn set_faults_one_way(&mut self, from: usize, to: usize, faults: &Faults) {
+        for port in self.ports.iter_mut().filter(|port| port.from == from) {
+            for (_, _, line) in port.to.iter_mut().filter(|(at, ..)| *at == to) {
+                line.set_faults(faults.clone());
+            }
+        }
     }
 
     /// Changes the faults of all lines between two groups of nodes, in both directions.

@@ -10,6 +10,7 @@ use core::hint::black_box;
 
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::draw::{Draws, Purpose};
+use lopa_core::exchange::{Exchange, Peer, Settings, Timing};
 use lopa_core::network::{self, Edge};
 use lopa_core::node::{Buffers, Config, Neighbour, Node, Scheme, Scratch};
 use lopa_core::problem::{Point, Predict, Problem};
@@ -19,6 +20,7 @@ use lopa_core::problems::{
 use lopa_core::samples::{Features, Labels, Row, Samples};
 use lopa_core::steps::StepSizes;
 use lopa_core::vector::Storage;
+use lopa_core::wire::{self, FrameReader, Identity};
 
 unsafe extern "C" {
     // Never defined: that is the proof.
@@ -158,6 +160,7 @@ fn everything() -> Option<()> {
         problem.hypergradient(floats(), black_box(&mut v), black_box(&mut out));
         black_box((v, out));
         network(&problem);
+        exchange(problem);
     }
     let mut stream = Draws { seed: 1, node: 1 }.stream(black_box(9), Purpose::custom(black_box(1)));
     black_box((stream.next(), stream.unit(), stream.below(black_box(core::num::NonZeroU32::MIN))));
@@ -179,6 +182,46 @@ fn network(problem: &Quadratic<'_>) -> Option<()> {
         black_box(&edges),
         black_box(&mut room),
     ));
+    Some(())
+}
+
+/// A node's life on its links: any bytes, at any time.
+fn exchange(problem: Quadratic<'_>) -> Option<()> {
+    const FRAME: usize = wire::message_len(16) + 4;
+    let x = [0.0; 4];
+    let buffers = Buffers { x, y: x, z: x, theta: x, v: x, delta: x };
+    let mut node = Node::new(problem, scheme(), config()?, buffers).ok()?;
+    let size = node.problem().dimensions();
+    let settings = Settings {
+        node: black_box(3),
+        identity: Identity::new(black_box(1), size, node.scheme(), node.config(), black_box(4), 9),
+        rounds: black_box(100),
+        boot: black_box(1),
+        timing: Timing::uart(black_box(115_200), black_box(800), black_box(2), black_box(10)),
+    };
+    let peers = [Peer { node: 1, link: 0, weight: 0.2 }; 3];
+    let (epoch, round, now) = (black_box(1), black_box(2), black_box(3));
+    let mut exchange =
+        Exchange::<4, 2, 3, 16, FRAME>::new(settings, black_box(&peers), epoch, round, now).ok()?;
+    static BYTES: [u8; 64] = [1; 64];
+    exchange.receive(black_box(0), black_box(&BYTES), black_box(4));
+    black_box(exchange.advance(&mut node, black_box(5)));
+    let mut out = [0; 200];
+    black_box(exchange.transmit(black_box(0), &node, black_box(6), black_box(&mut out)));
+    black_box(exchange.deadline());
+    black_box(exchange.counters());
+    exchange.standings().for_each(|standing| {
+        black_box(standing);
+    });
+    exchange.checkpoint_written(black_box(true));
+    exchange.pause(black_box(true));
+
+    let mut reader = FrameReader::<FRAME>::new();
+    for &byte in black_box(&BYTES[..]) {
+        if let Some(Ok(frame)) = reader.push(byte) {
+            black_box(wire::decode(frame).is_ok());
+        }
+    }
     Some(())
 }
 

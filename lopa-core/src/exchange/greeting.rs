@@ -86,8 +86,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let lost = !n.counts();
         if hello.dead && epoch >= mine && !lost {
             // It gave us up while we still heard it: then it must be without it here too.
+            // Should it hear us after all, an answer to our new challenge will tell at once.
             n.standing = Standing::Dead;
-            n.hello_at = Some(now.saturating_add(timing.probe));
+            n.hello_at = Some(now);
             self.give_up_anew(sender);
             if epoch > mine {
                 self.join(epoch, hello.start, now);
@@ -96,11 +97,16 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             }
             return;
         }
-        if lost || rebooted {
+        let invited = lost && !hello.dead && epoch > mine;
+        if (lost || rebooted) && !invited {
             n.standing = Standing::Unmet;
             n.known = hello.challenge;
-            self.begin(epoch_after(mine.max(epoch), self.settings.node), self.round, now);
+            let round = self.common_round(hello.round);
+            self.begin(epoch_after(mine.max(epoch), self.settings.node), round, now);
             return;
+        }
+        if lost {
+            n.standing = Standing::Unmet;
         }
         if epoch > mine {
             self.join(epoch, hello.start, now);
@@ -108,6 +114,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             n.hello_soon(now, &timing);
             return;
         }
+        self.settled = true;
         if let Some(n) = find(&mut self.neighbours, link, sender) {
             if n.standing == Standing::Unmet {
                 n.standing = Standing::Met;
@@ -141,6 +148,20 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
     }
 
+    /// The round in which two sides go on together: the earlier one, for a node that was alone runs ahead of the
+    /// others and must not end their work; but a node that just booted has no say.
+    fn common_round(&self, theirs: u64) -> u64 {
+        match (self.say(), theirs) {
+            (u64::MAX, u64::MAX) => self.round,
+            (ours, theirs) => ours.min(theirs),
+        }
+    }
+
+    /// What a greeting says of the round.
+    fn say(&self) -> u64 {
+        if self.settled { self.round } else { u64::MAX }
+    }
+
     /// Declares silent neighbours dead; the first of them begins a new epoch.
     pub(super) fn bury(&mut self, round: u64, now: Micros) {
         let timing = self.settings.timing;
@@ -157,6 +178,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             }
         }
         if anyone {
+            self.settled = true;
             self.begin(epoch_after(self.epoch, self.settings.node), round, now);
         }
     }
@@ -193,7 +215,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             return Some(Body::Refuse(Refuse { to, echo, reason: Reason::DuplicateNode }));
         }
         let timing = self.settings.timing;
-        let (start, identity) = (self.start, self.settings.identity);
+        let (start, round, identity) = (self.start, self.say(), self.settings.identity);
         for n in self.neighbours.iter_mut().filter(|n| usize::from(n.peer.link) == link) {
             if let Some(reason) = n.refuse.take() {
                 return Some(Body::Refuse(Refuse { to: n.peer.node, echo: n.heard, reason }));
@@ -211,7 +233,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 _ => n.pause,
             };
             (n.greeted_at, n.spoke_at) = (Some(now), now);
-            return Some(Body::Hello(hello_to(n, start, WINDOW as u8, identity)));
+            return Some(Body::Hello(hello_to(n, [start, round], WINDOW as u8, identity)));
         }
         None
     }
@@ -219,7 +241,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
 
 fn hello_to<const WINDOW: usize, const VALUES: usize>(
     n: &Neighbour<WINDOW, VALUES>,
-    start: u64,
+    [start, round]: [u64; 2],
     window: u8,
     identity: crate::wire::Identity,
 ) -> Hello {
@@ -227,9 +249,11 @@ fn hello_to<const WINDOW: usize, const VALUES: usize>(
         to: n.peer.node,
         challenge: n.challenge,
         echo: n.heard,
-        met: n.met(),
+        // Met means this very life of it: one that rebooted must answer to be found out.
+        met: n.met() && n.known == n.heard,
         dead: n.standing == Standing::Dead,
         start,
+        round,
         window,
         weight: n.peer.weight,
         identity,

@@ -139,6 +139,8 @@ struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, c
     chunks: u64,
     /// The round the node works on, as of the last advance.
     round: u64,
+    /// Whether it met anybody since it booted, or gave up waiting.
+    settled: bool,
     /// Whether the node has computed its half of that round.
     computed: bool,
     paused: bool,
@@ -303,6 +305,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             base: round.saturating_mul(chunks),
             chunks,
             round,
+            settled: false,
             computed: false,
             paused: false,
             diverged: false,

@@ -145,11 +145,11 @@ impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
         }
     }
 
-    /// Takes in what it says it has.
-    pub fn acknowledged(&mut self, next: u64, held: u32, now: Micros, timing: &Timing) {
-        let Some(ahead) = next.checked_sub(self.next) else { return };
+    /// Takes in what it says it has. Tells how many chunks are now known to be lost.
+    pub fn acknowledged(&mut self, next: u64, held: u32, now: Micros, timing: &Timing) -> u32 {
+        let Some(ahead) = next.checked_sub(self.next) else { return 0 };
         if ahead == 0 && held & !self.held == 0 {
-            return;
+            return 0;
         }
         let shift =
             |mask: u32| u32::try_from(ahead).ok().and_then(|a| mask.checked_shr(a)).unwrap_or(0);
@@ -160,10 +160,12 @@ impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
         let highest = 32_u32.saturating_sub(self.held.leading_zeros());
         let below = bit(u64::from(highest)).wrapping_sub(1);
         let below = if highest == 0 { 0 } else { below };
-        self.sent &= self.held | !below;
+        let lost = self.sent & !self.held & below;
+        self.sent &= !lost;
         self.pause = timing.retry;
         let waiting = self.sent & !self.held != 0;
         self.retry_at = waiting.then(|| now.saturating_add(self.pause));
+        lost.count_ones()
     }
 
     /// Gives up waiting for acknowledgements: what is on the way counts as lost. Tells how many chunks.

@@ -88,6 +88,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let (base, delay, chunks) = (self.base, self.settings.timing.delay, self.chunks);
         let ahead = chunk.checked_sub(base);
+        let shared =
+            self.neighbours.iter().filter(|n| n.met() && usize::from(n.peer.link) == link).count()
+                > 1;
         let Some(neighbour) = find(&mut self.neighbours, link, sender) else { return };
         let counter = match ahead {
             Some(ahead) if ahead >= WINDOW as u64 => &mut self.counters.early,
@@ -97,10 +100,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 }
                 neighbour.filled |= bit(ahead);
                 neighbour.reached = neighbour.reached.max(chunk.saturating_add(1));
-                // Someone is held up if it can send no more, or if the round is over.
+                // Someone is held up if it can send no more, or if the round is over. On a shared line the
+                // answer still waits a moment, for others to be answered in the same frame.
                 let last = neighbour.reached.checked_rem(chunks) == Some(0);
                 let blocked = neighbour.reached >= neighbour.told.saturating_add(WINDOW as u64);
-                let wait = if last || blocked { 0 } else { delay };
+                let wait = if (last || blocked) && !shared { 0 } else { delay };
                 neighbour.ack_by(now.saturating_add(wait));
                 return;
             }
@@ -117,7 +121,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let most = self.round.saturating_add(1).saturating_mul(self.chunks);
         let for_us = acks.held.iter().find(|held| held.to == node).filter(|_| acks.next <= most);
         if let (Some(held), Some(n)) = (for_us, find(&mut self.neighbours, link, sender)) {
-            n.acknowledged(acks.next, held.chunks, now, &timing);
+            let lost = n.acknowledged(acks.next, held.chunks, now, &timing);
+            self.counters.repaired = self.counters.repaired.saturating_add(u64::from(lost));
         }
     }
 

@@ -63,7 +63,7 @@ impl Timing {
         Self {
             retry,
             retry_most: retry.saturating_mul(8),
-            delay: flight / 8,
+            delay: flight.saturating_mul(ahead as u64) / 16,
             silence: retry.saturating_mul(40),
             patience: retry.saturating_mul(400),
             probe: retry.saturating_mul(8),

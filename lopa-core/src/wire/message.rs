@@ -102,6 +102,8 @@ pub struct Hello {
     pub dead: bool,
     /// The round in which the epoch began.
     pub start: u64,
+    /// The round the sender is in; `u64::MAX` from one that met nobody since it booted and has no say.
+    pub round: u64,
     /// How many chunks beyond its acknowledgement the sender can hold.
     pub window: u8,
     /// The weight of the link.
@@ -371,7 +373,7 @@ pub struct Counters {
     pub received: u64,
     /// Bytes received, good or bad.
     pub received_bytes: u64,
-    /// Chunks sent again because no acknowledgement came.
+    /// Chunks found to be lost, and sent again.
     pub repaired: u64,
     /// Frames with a wrong checksum or tag.
     pub corrupt: u64,
