@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::wire::Counters;
 
 /// The files of a target, in order of their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -26,34 +27,34 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Runs one input, and says which it was if it fails.
-fn run(target: fn(&[u8]), input: &[u8], name: &str) {
-    let result = std::panic::catch_unwind(|| target(input));
-    if let Err(panic) = result {
-        let hex: Vec<String> = input.iter().map(|byte| format!("{byte:02x}")).collect();
-        eprintln!("{name}: {}", hex.join(""));
-        std::panic::resume_unwind(panic);
-    }
+fn run<T>(target: fn(&[u8]) -> T, input: &[u8], name: &str) -> T {
+    std::panic::catch_unwind(|| target(input)).unwrap_or_else(|panic| {
+        let hex: String = input.iter().map(|byte| format!("{byte:02x}")).collect();
+        eprintln!("{name}: {hex}");
+        std::panic::resume_unwind(panic)
+    })
 }
 
-fn replay(target: fn(&[u8]), name: &str) {
-    for (file, input) in corpus(name) {
-        run(target, &input, &file);
-    }
+/// Runs every file of the corpus; the results go by the names of the files.
+fn replay<T>(target: fn(&[u8]) -> T, name: &str) -> Vec<(String, T)> {
+    let files = corpus(name).into_iter();
+    files.map(|(file, input)| (file.clone(), run(target, &input, &file))).collect()
 }
 
 /// Runs `count` inputs, each its own stream: half of them random, half mutated from the corpus.
-fn seeded(target: fn(&[u8]), name: &str, count: u64, longest: u32) {
+fn seeded<T>(target: fn(&[u8]) -> T, name: &str, count: u64, longest: u32) -> Vec<T> {
     let seeds: Vec<Vec<u8>> = corpus(name).into_iter().map(|(_, input)| input).collect();
-    for number in 0..count {
+    let result = |number: u64| {
         let mut stream = Draws { seed: number, node: longest }.stream(0, Purpose::custom(0xf022));
-        let input = if number % 2 == 0 {
+        let input = if number.is_multiple_of(2) {
             let len = stream.next() % longest;
             (0..len).map(|_| stream.next() as u8).collect()
         } else {
             mutated(&seeds, &mut stream)
         };
-        run(target, &input, &format!("{name} input {number}"));
-    }
+        run(target, &input, &format!("{name} input {number}"))
+    };
+    (0..count).map(result).collect()
 }
 
 /// One seed, or two joined, with a few places changed.
@@ -88,7 +89,19 @@ fn the_corpus_of_the_decoder_holds() {
 
 #[test]
 fn the_corpus_of_the_exchange_holds() {
-    replay(fuzzing::exchange, "exchange");
+    let results = replay(fuzzing::exchange, "exchange");
+    // The honest ones among them work together: otherwise the rest shows nothing.
+    let reached = |name: &str| {
+        let found = results.iter().find(|(file, _)| file.ends_with(name));
+        found.unwrap_or_else(|| panic!("{name} is gone")).1
+    };
+    assert_eq!(reached("rounds-gt").round, 4);
+    assert_eq!(reached("rounds-lg-shared-link").round, 4);
+    assert_eq!(reached("out-of-order").round, 1);
+    assert!(reached("finished").finished && reached("divergence").diverged);
+    assert!(reached("strangers").duplicate && reached("reboot").round == 3);
+    assert!(reached("not-finite").counters.non_finite == 2 && reached("not-finite").round == 1);
+    assert!(reached("dead-said").counters.epochs == 2 && reached("refusals").counters.refused > 7);
 }
 
 #[test]
@@ -98,5 +111,28 @@ fn the_decoder_bears_any_bytes() {
 
 #[test]
 fn the_exchange_bears_any_script() {
-    seeded(fuzzing::exchange, "exchange", 20_000, 300);
+    let results = seeded(fuzzing::exchange, "exchange", 20_000, 300);
+    // Every counter moved in some of them, or the scripts have lost their way.
+    let moved = |counter: fn(&Counters) -> u64| {
+        results.iter().filter(|reached| counter(&reached.counters) > 0).count()
+    };
+    for (name, count) in [
+        ("repaired", moved(|c| c.repaired)),
+        ("corrupt", moved(|c| c.corrupt)),
+        ("truncated", moved(|c| c.truncated)),
+        ("malformed", moved(|c| c.malformed)),
+        ("foreign", moved(|c| c.foreign)),
+        ("stale", moved(|c| c.stale)),
+        ("repeated", moved(|c| c.repeated)),
+        ("early", moved(|c| c.early)),
+        ("non_finite", moved(|c| c.non_finite)),
+        ("refused", moved(|c| c.refused)),
+        ("epochs", moved(|c| c.epochs)),
+        ("two rounds", results.iter().filter(|reached| reached.round > 1).count()),
+        ("divergence", results.iter().filter(|reached| reached.diverged).count()),
+        ("end", results.iter().filter(|reached| reached.finished).count()),
+        ("duplicate", results.iter().filter(|reached| reached.duplicate).count()),
+    ] {
+        assert!(count > 10, "{name} came {count} times");
+    }
 }

@@ -47,7 +47,7 @@ RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
 step "Each feature alone on each target"
 for target in "${targets[@]}"; do
-  for feature in "" defmt micromath serde; do
+  for feature in "" auth defmt micromath serde; do
     RUSTFLAGS="-D warnings" cargo build --locked --quiet -p lopa-core --target "$target" --features "$feature"
   done
 done
@@ -55,6 +55,7 @@ done
 step "Tests on this machine"
 cargo test --locked --workspace
 cargo test --locked -p lopa-core --features serde --test serde
+cargo test --locked -p lopa-core --features auth --lib --test conversation
 cargo test --locked -p lopa-core --features micromath --lib
 
 step "Tests on emulated chips, and the link-time proof"

@@ -22,7 +22,7 @@ use crate::node::{Node, Phase, Scheme};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
-use crate::wire::checksum::{self, Checksum};
+use crate::wire::seal::Checksum;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"LoPA");
 const VERSION: u32 = 1;
@@ -159,7 +159,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
             vectors: [state.x, state.theta, state.v, state.z, y].map(<[f32]>::iter),
             at: 0,
             len: self.checkpoint_len() / 4,
-            digest: checksum::start(),
+            digest: Checksum::start(),
         })
     }
 
@@ -212,7 +212,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         let Some((checksum, words)) = words.split_last() else {
             return Err(CheckpointError::NotACheckpoint);
         };
-        let mut digest = checksum::start();
+        let mut digest = Checksum::start();
         words.iter().for_each(|word| digest.update(word));
         if digest.finalize() != u32::from_le_bytes(*checksum) {
             return Err(CheckpointError::Corrupt);

@@ -9,6 +9,7 @@ const fn formatted<T: Format>() {}
 
 type Logistic = problems::LogisticLoss;
 type Vectors = [f32; 2];
+type Bytes = &'static [u8];
 
 const _: () = {
     formatted::<batch::Batch>();
@@ -23,6 +24,13 @@ const _: () = {
     formatted::<draw::Draws>();
     formatted::<draw::Purpose>();
     formatted::<draw::Stream>();
+    formatted::<exchange::Exchange<2, 2, 2, 2, 256>>();
+    formatted::<exchange::Peer>();
+    formatted::<exchange::Settings>();
+    formatted::<exchange::SettingsError>();
+    formatted::<exchange::Standing>();
+    formatted::<exchange::Step>();
+    formatted::<exchange::Timing>();
     formatted::<footprint::Footprint>();
     formatted::<math::Kind>();
     formatted::<network::Edge>();
@@ -60,4 +68,26 @@ const _: () = {
     formatted::<steps::StepSizeError>();
     formatted::<steps::StepSizes>();
     formatted::<vector::CompensatedSum>();
+    formatted::<wire::Acks>();
+    formatted::<wire::Answer<Bytes>>();
+    formatted::<wire::Ask>();
+    formatted::<wire::Body<Bytes>>();
+    formatted::<wire::Counters>();
+    formatted::<wire::Data<Bytes>>();
+    formatted::<wire::Floats<'_>>();
+    formatted::<wire::FrameError>();
+    formatted::<wire::FrameReader<8>>();
+    formatted::<wire::FrameWriter<'_>>();
+    formatted::<wire::Held>();
+    formatted::<wire::Hello>();
+    formatted::<wire::Identity>();
+    formatted::<wire::Message<Bytes>>();
+    formatted::<wire::MessageError>();
+    formatted::<wire::Metrics>();
+    formatted::<wire::Reason>();
+    formatted::<wire::Refuse>();
+    formatted::<wire::Reply<Bytes>>();
+    formatted::<wire::Request>();
+    formatted::<wire::Seal>();
+    formatted::<wire::Status>();
 };

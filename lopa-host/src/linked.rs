@@ -7,7 +7,7 @@ use lopa_core::exchange::{Exchange, Micros, Peer, Settings, SettingsError, Step,
 use lopa_core::network::Edge;
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
-use lopa_core::wire::{self, Identity};
+use lopa_core::wire::{self, Identity, Seal};
 
 use crate::fault::{Faults, FaultyLine};
 use crate::simulation::SimulatedNode;
@@ -36,6 +36,8 @@ pub struct Linking {
     pub chunk: u32,
     /// When nodes lose patience.
     pub timing: Timing,
+    /// How frames are sealed.
+    pub seal: Seal,
     /// What lines do.
     pub faults: Faults,
     /// The seed of the faults.
@@ -164,7 +166,9 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             let chunk = network.linking.chunk;
             let identity = Identity::new(0, size, node.scheme(), node.config(), chunk, rounds);
             let timing = network.linking.timing;
-            let settings = Settings { node: number as u32, identity, rounds, boot: 0, timing };
+            let seal = network.linking.seal;
+            let settings =
+                Settings { node: number as u32, identity, rounds, boot: 0, timing, seal };
             network.settings.push(settings);
             let member = network.boot(number, node)?;
             network.members.push(member);
@@ -316,7 +320,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
                 let error = NodeError::Diverged(divergence);
                 return Err(LinkedError::Node { node: number, error });
             }
-            Step::Wait | Step::Paused | Step::Finished => {}
+            Step::Wait | Step::Paused | Step::Finished | Step::Mismatch => {}
         }
         Ok(())
     }

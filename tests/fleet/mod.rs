@@ -7,6 +7,7 @@ use lopa_core::exchange::{Exchange, Timing};
 use lopa_core::node::{Buffers, Config, Node, Scheme};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
+use lopa_core::wire::{SEAL_LONGEST, Seal};
 use lopa_host::fault::Faults;
 use lopa_host::linked::{LINKS, LinkedNetwork, Linking, Wiring};
 use lopa_host::simulation::{SimulatedNode, Simulation};
@@ -105,7 +106,7 @@ pub fn bits(node: &QuadraticNode) -> Vec<u32> {
 
 /// The frame length an exchange needs.
 pub const fn frame(values: usize) -> usize {
-    lopa_core::wire::message_len(values) + 4
+    lopa_core::wire::message_len(values) + SEAL_LONGEST
 }
 
 /// Lines without faults at 1 Mbit/s.
@@ -119,7 +120,7 @@ pub fn linking(wiring: Wiring, chunk: u32, values: usize) -> Linking {
         if wiring == Wiring::Direct { 8 } else { 32 },
         compute[1],
     );
-    Linking { wiring, baud, compute, chunk, timing, faults: Faults::NONE, seed: 1 }
+    Linking { wiring, baud, compute, chunk, timing, seal: Seal::PLAIN, faults: Faults::NONE, seed: 1 }
 }
 
 /// The exchange of a simulated node.

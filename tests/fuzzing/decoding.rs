@@ -1,7 +1,8 @@
 //! The reader and the decoder on any bytes, against a second implementation of the framing.
 
 use lopa_core::wire::{
-    self, Body, FrameError, FrameReader, FrameWriter, Message, MessageError, frame_len, message_len,
+    self, Body, FrameError, FrameReader, FrameWriter, Message, MessageError, SEAL_LONGEST, Seal,
+    frame_len, message_len,
 };
 
 /// The reader's buffer: small, so that oversize frames are common.
@@ -9,7 +10,7 @@ const ROOM: usize = 200;
 
 /// Feeds `data` to a reader as a stream, and to the decoder as one message: a blind fuzzer finds no checksums.
 pub fn decoder(data: &[u8]) {
-    let mut reader = FrameReader::<ROOM>::new();
+    let mut reader = FrameReader::<ROOM>::new(Seal::PLAIN);
     let mut frames = Vec::new();
     for &byte in data {
         if let Some(frame) = reader.push(byte) {
@@ -73,11 +74,12 @@ fn framed(bytes: &[u8]) {
     let frame = frame(bytes);
     assert!(frame.len() <= frame_len(bytes.len()));
     assert_eq!(frame.iter().position(|&byte| byte == 0), Some(frame.len() - 1));
-    let expected = if bytes.len() + 4 <= ROOM { Ok(bytes.to_vec()) } else { Err(FrameError::Oversize) };
+    let expected =
+        if bytes.len() + 4 <= ROOM { Ok(bytes.to_vec()) } else { Err(FrameError::Oversize) };
     assert_eq!(reference(&frame, ROOM), [expected]);
     for len in [0, 1, frame.len() / 2, frame.len() - 1] {
         let mut short = vec![0; len];
-        let mut writer = FrameWriter::new(&mut short);
+        let mut writer = FrameWriter::new(&Seal::PLAIN, &mut short);
         bytes.iter().for_each(|&byte| writer.push(byte));
         assert_eq!(writer.finish(), None, "{len} bytes are too few");
     }
@@ -86,7 +88,7 @@ fn framed(bytes: &[u8]) {
 /// The bytes as one frame.
 pub fn frame(message: &[u8]) -> Vec<u8> {
     let mut out = vec![0; frame_len(message.len())];
-    let mut writer = FrameWriter::new(&mut out);
+    let mut writer = FrameWriter::new(&Seal::PLAIN, &mut out);
     message.iter().for_each(|&byte| writer.push(byte));
     let len = writer.finish().expect("frame_len is enough");
     out.truncate(len);
@@ -119,7 +121,7 @@ fn unframe(segment: &[u8], room: usize) -> Result<Vec<u8>, FrameError> {
         return Err(FrameError::Truncated);
     }
     let sum = bytes.split_off(bytes.len() - 4);
-    if crc(&bytes).to_le_bytes()[..] == sum { Ok(bytes) } else { Err(FrameError::Checksum) }
+    if crc(&bytes).to_le_bytes()[..] == sum { Ok(bytes) } else { Err(FrameError::Seal) }
 }
 
 /// CRC-32/ISO-HDLC, bit by bit.

@@ -1,18 +1,16 @@
 //! One exchange among neighbours that are honest, mistaken or mad, as a script says.
 
 use lopa_core::batch::Sampler;
-use lopa_core::exchange::{
-    Exchange, Learner, Micros, Peer, Settings, Standing, Step, Timing,
-};
+use lopa_core::exchange::{Exchange, Learner, Micros, Peer, Settings, Standing, Step, Timing};
 use lopa_core::node::{Buffers, Config, Node, NodeError, Phase, Scheme, Scratch, State, Variable};
 use lopa_core::oracles::Evaluations;
 use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{
-    self, Acks, Answer, Ask, Body, Counters, Data, FrameError, FrameReader, FrameWriter, HOST, Held,
-    Hello, Identity, Message, MessageError, Metrics, Reason, Refuse, Reply, Request, Status, VERSION,
-    frame_len, message_len,
+    self, Acks, Answer, Ask, Body, Counters, Data, FrameError, FrameReader, FrameWriter, HOST,
+    Held, Hello, Identity, Message, MessageError, Metrics, Reason, Refuse, Reply, Request,
+    SEAL_LONGEST, Seal, Status, VERSION, frame_len, message_len,
 };
 
 use super::script::Script;
@@ -22,11 +20,12 @@ const INNER: usize = 2;
 const LINKS: usize = 2;
 const WINDOW: usize = 3;
 const VALUES: usize = 4;
-const FRAME: usize = message_len(VALUES) + 4;
+const FRAME: usize = message_len(VALUES) + SEAL_LONGEST;
 /// The longest frame an exchange can send: counters outgrow a message with so few values.
 const LONGEST: usize = frame_len(message_len(14));
-/// The node under test.
+/// The node under test, and its session.
 const NODE: u32 = 3;
+const BOOT: u32 = 77;
 /// Its neighbours' numbers, links and weights: two share a link.
 const PEERS: [(u32, u8, f32); 3] = [(1, 0, 0.25), (2, 0, 0.25), (700, 1, 0.125)];
 /// Powers of two: silence is divided by 16.
@@ -79,6 +78,7 @@ impl Learner for Watched {
         result
     }
     fn restart(&mut self, epoch: u64, round: u64) {
+        assert!(!matches!(self.phase(), Phase::Diverged(_)), "a node that diverged is out");
         self.node.restart(epoch, round);
     }
     fn evaluations(&self) -> Evaluations {
@@ -91,7 +91,10 @@ struct Actor {
     number: u32,
     link: usize,
     weight: f32,
+    session: u32,
     challenge: u32,
+    /// The session in which the node met it.
+    met_in: u32,
     /// The node's challenge, as last heard.
     heard: u32,
     /// The start of the epoch, as last heard.
@@ -109,12 +112,26 @@ struct Harness {
     /// Follow the exchange's own readers, to know what it must have seen.
     readers: [FrameReader<FRAME>; LINKS],
     now: Micros,
+    /// Tags of requests: all, and the highest of one that changed something.
+    tags: Vec<u32>,
+    last_tag: u32,
     /// As of the last check: the node's epoch and round, the exchange's epoch, its counters.
     seen: (u64, u64, u64, Counters),
 }
 
+/// How far a script came: a run that reaches nothing proves nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reached {
+    /// Rounds completed.
+    pub round: u64,
+    pub counters: Counters,
+    pub diverged: bool,
+    pub finished: bool,
+    pub duplicate: bool,
+}
+
 /// Runs a script; see [`Harness::act`] for its words.
-pub fn exchange(data: &[u8]) {
+pub fn exchange(data: &[u8]) -> Reached {
     let mut script = Script::new(data);
     let mut harness = Harness::new(&mut script);
     for _ in 0..MOST_OPS {
@@ -128,6 +145,14 @@ pub fn exchange(data: &[u8]) {
     harness.work();
     harness.drain();
     harness.check();
+    let round = harness.watched.state().round;
+    Reached {
+        round,
+        counters: *harness.exchange.counters(),
+        diverged: matches!(harness.watched.phase(), Phase::Diverged(_)),
+        finished: round >= harness.settings.rounds,
+        duplicate: harness.exchange.duplicate(),
+    }
 }
 
 impl Harness {
@@ -142,11 +167,19 @@ impl Harness {
         let steps = StepSizes::new(0.2, 0.3, 0.3, 0.5, 0.7).unwrap();
         let config = Config { steps, sampler: Sampler::full(NODE) };
         let (outer, inner) = ([0.0; OUTER], [0.0; INNER]);
-        let buffers = Buffers { x: outer, y: outer, z: outer, theta: inner, v: inner, delta: outer };
+        let buffers =
+            Buffers { x: outer, y: outer, z: outer, theta: inner, v: inner, delta: outer };
         let node = Node::new(problem, scheme, config, buffers).unwrap();
         let size: Dimensions = node.problem().dimensions();
         let identity = Identity::new(9, size, scheme, &config, chunk, rounds);
-        let settings = Settings { node: NODE, identity, rounds, boot: 77, timing: TIMING };
+        let settings = Settings {
+            node: NODE,
+            identity,
+            rounds,
+            boot: BOOT,
+            timing: TIMING,
+            seal: Seal::PLAIN,
+        };
         // With two neighbours, both links are still in use.
         let peers: Vec<Peer> = PEERS[3 - neighbours..]
             .iter()
@@ -159,7 +192,9 @@ impl Harness {
                 number: peer.node,
                 link: usize::from(peer.link),
                 weight: peer.weight,
+                session: 4,
                 challenge: 1_000 + peer.node,
+                met_in: 0,
                 heard: 0,
                 start: 0,
                 got: (0, Vec::new()),
@@ -171,8 +206,10 @@ impl Harness {
             scratch: Scratch::new(),
             actors,
             settings,
-            readers: [const { FrameReader::new() }; LINKS],
+            readers: [const { FrameReader::new(Seal::PLAIN) }; LINKS],
             now: 0,
+            tags: Vec::new(),
+            last_tag: 0,
             seen: (0, 0, 0, Counters::default()),
         }
     }
@@ -248,8 +285,13 @@ impl Harness {
                     Ask::Checkpoint,
                     Ask::Start,
                 ];
-                let request = Request { to: NODE, tag: 5, ask: script.pick(&asks) };
-                self.send(link, &message(HOST, 0, Body::Request(request)));
+                let ask = script.pick(&asks);
+                let odd = script.byte();
+                let tag = if odd % 8 == 1 { self.last_tag } else { self.last_tag + 1 };
+                let session = if odd % 8 == 2 { BOOT - 1 } else { BOOT };
+                self.tags.push(tag);
+                let body = Body::Request(Request { to: NODE, session, tag, ask });
+                self.send(link, &message(HOST, 0, 0, body));
             }
             3 => {
                 let reason = script.pick(&[
@@ -258,11 +300,13 @@ impl Harness {
                     Reason::Weight,
                     Reason::DuplicateNode,
                 ]);
-                let echo = self.actors[who].heard.wrapping_add(u32::from(script.byte() % 8 == 0));
+                let echo =
+                    self.actors[who].heard.wrapping_add(u32::from(script.byte().is_multiple_of(8)));
                 self.say(who, Body::Refuse(Refuse { to: NODE, echo, reason }));
             }
             4 => {
                 let status = Status {
+                    session: 6,
                     round: 1,
                     rounds: 2,
                     met: 3,
@@ -281,7 +325,11 @@ impl Harness {
                     0 => Answer::Status(status),
                     1 => Answer::Metrics(metrics),
                     2 => Answer::Cannot,
-                    3 => Answer::Values { variable: Variable::Outer, offset: 0, values: &[1; 16][..] },
+                    3 => Answer::Values {
+                        variable: Variable::Outer,
+                        offset: 0,
+                        values: &[1; 16][..],
+                    },
                     _ => Answer::Done,
                 };
                 self.say(who, Body::Reply(Reply { tag: 5, answer }));
@@ -298,16 +346,17 @@ impl Harness {
             6 => {
                 // A reboot: another challenge, and nothing known.
                 let actor = &mut self.actors[who];
+                actor.session += 1;
                 actor.challenge = actor.challenge.wrapping_add(0x1_0001);
                 actor.got.1.clear();
-                if script.byte() % 2 == 0 {
+                if script.byte().is_multiple_of(2) {
                     actor.heard = 0;
                 }
             }
             _ => {
-                self.exchange.pause(script.byte() % 2 == 0);
+                self.exchange.pause(script.byte().is_multiple_of(2));
                 if self.exchange.checkpoint_asked() {
-                    self.exchange.checkpoint_written(script.byte() % 2 == 0);
+                    self.exchange.checkpoint_written(script.byte().is_multiple_of(2));
                     assert!(!self.exchange.checkpoint_asked());
                 }
             }
@@ -349,6 +398,7 @@ impl Harness {
             met: self.standing(actor.number) == Some(Standing::Met),
             dead: false,
             start: actor.start,
+            round: self.watched.state().round,
             window: WINDOW as u8,
             weight: actor.weight,
             identity: self.settings.identity,
@@ -387,14 +437,16 @@ impl Harness {
             2 => Body::Data(data),
             _ => Body::Ack(data.acks),
         };
-        let mut twisted = message(number, self.exchange.epoch(), body.clone());
+        let session = self.actors[who].session;
+        let mut twisted = message(number, session, self.exchange.epoch(), body.clone());
         let twist = script.byte() % 16;
         match (&mut body, twist) {
             (_, 0) => {
                 twisted.sender = script.pick(&[NODE, HOST, 40, 1, 2, 700]);
             }
             (_, 1) => link = 1 - link,
-            (_, 2 | 3) => twisted.epoch = script.around(twisted.epoch),
+            (_, 2) => twisted.epoch = script.around(twisted.epoch),
+            (_, 3) => twisted.session = script.around(u64::from(session)) as u32,
             (Body::Hello(hello), 4 | 5) => {
                 twisted.epoch = script.around(twisted.epoch);
                 hello.start = script.around(hello.start);
@@ -425,6 +477,7 @@ impl Harness {
                 _ => hello.identity.digest ^= 1,
             },
             (Body::Hello(hello), 13) => hello.to = script.pick(&[0, 40, number, HOST]),
+            (Body::Hello(hello), 14) => hello.round = script.around(hello.round),
             (Body::Hello(hello), _) => hello.challenge = script.pick(&[0, 1, u32::MAX]),
             (Body::Data(data), 4) => data.round = script.around(data.round),
             (Body::Data(data), 5) => data.chunk = script.around(u64::from(data.chunk)) as u32,
@@ -465,14 +518,13 @@ impl Harness {
     /// An honest frame that is hurt on its way.
     fn damaged(&mut self, script: &mut Script<'_>) {
         let who = script.below(self.actors.len());
-        let (link, number) = (self.actors[who].link, self.actors[who].number);
+        let Actor { link, number, session, .. } = self.actors[who];
         let (data, values) = self.honest_data(who, 0, 3);
-        let body = if script.byte() % 2 == 0 {
-            self.honest_hello(who)
-        } else {
-            Body::Data(Data { values: &values, ..data })
+        let body = match script.byte() % 2 {
+            0 => self.honest_hello(who),
+            _ => Body::Data(Data { values: &values[..], ..data }),
         };
-        let mut bytes = encode(&message(number, self.exchange.epoch(), body));
+        let mut bytes = encode(&message(number, session, self.exchange.epoch(), body));
         let at = script.below(bytes.len());
         match script.byte() % 4 {
             0 => bytes[at] ^= 1 << script.below(8),
@@ -489,8 +541,8 @@ impl Harness {
     }
 
     fn say(&mut self, who: usize, body: Body<&[u8]>) {
-        let (link, number) = (self.actors[who].link, self.actors[who].number);
-        self.send(link, &message(number, self.exchange.epoch(), body));
+        let Actor { link, number, session, .. } = self.actors[who];
+        self.send(link, &message(number, session, self.exchange.epoch(), body));
     }
 
     fn send(&mut self, link: usize, message: &Message<&[u8]>) {
@@ -514,20 +566,21 @@ impl Harness {
             let frame = frame.map(<[u8]>::to_vec);
             let piece = &bytes[from..=at];
             from = at + 1;
-            self.frame(link, piece, frame);
+            self.frame(link, piece, frame.as_deref().map_err(|error| *error));
         }
-        let inert = bytes.len() - from < 64;
-        let before = inert.then(|| self.inside());
-        self.exchange.receive(link, &bytes[from..], self.now);
-        assert_eq!(before, inert.then(|| self.inside()), "half a frame changed something");
+        if from < bytes.len() {
+            let before = self.inside();
+            self.exchange.receive(link, &bytes[from..], self.now);
+            assert_eq!(before, self.inside(), "half a frame changed something");
+        }
     }
 
     /// One whole frame.
-    fn frame(&mut self, link: usize, piece: &[u8], frame: Result<Vec<u8>, FrameError>) {
+    fn frame(&mut self, link: usize, piece: &[u8], frame: Result<&[u8], FrameError>) {
         let before = *self.exchange.counters();
         let mut expected = before;
         expected.received_bytes += piece.len() as u64;
-        let decoded = frame.as_deref().map(wire::decode);
+        let decoded = frame.map(wire::decode);
         let inside = match decoded {
             Ok(Ok(_) | Err(MessageError::Version { .. })) => None,
             _ => Some(self.inside()),
@@ -541,18 +594,31 @@ impl Harness {
             Ok(Err(MessageError::Malformed)) => &mut expected.malformed,
             Err(FrameError::Oversize) => &mut expected.oversize,
             Err(FrameError::Truncated) => &mut expected.truncated,
-            Err(FrameError::Checksum) => &mut expected.corrupt,
+            Err(FrameError::Seal) => &mut expected.corrupt,
         };
         *counter += 1;
-        let greeting = matches!(&decoded, Ok(Ok(m)) if matches!(m.body, Body::Hello(_) | Body::Refuse(_)));
+        // What greetings lead to is not foreseen here, nor chunks that cannot be counted.
+        let unforeseen = match decoded.as_ref().map(Result::as_ref) {
+            Ok(Ok(Message { body: Body::Hello(_) | Body::Refuse(_), .. })) => true,
+            Ok(Ok(Message { body: Body::Data(data), .. })) => data.round > u64::MAX / 4,
+            _ => false,
+        };
+        let standings = self.standings();
         self.exchange.receive(link, piece, self.now);
-        let mut after = *self.exchange.counters();
-        if greeting {
-            // What these lead to is not foreseen here.
-            (after.refused, after.epochs, after.foreign) =
-                (expected.refused, expected.epochs, expected.foreign);
+        if let Ok(Ok(Message { sender, session, body: Body::Hello(_), .. })) = decoded {
+            let just_met = |a: &&mut Actor| {
+                a.number == sender && !standings.contains(&(sender, Standing::Met))
+            };
+            self.actors.iter_mut().filter(just_met).for_each(|a| a.met_in = session);
         }
-        // Early and repeated chunks depend on what is held.
+        let mut after = *self.exchange.counters();
+        if unforeseen {
+            (after.refused, after.epochs) = (expected.refused, expected.epochs);
+            (after.foreign, after.malformed) = (expected.foreign, expected.malformed);
+            after.non_finite = expected.non_finite;
+        }
+        // What is lost, early or repeated depends on what was sent and what is held.
+        after.repaired = expected.repaired;
         let beyond = (after.early + after.repeated) - (before.early + before.repeated);
         assert!(beyond <= 1);
         (after.early, after.repeated) = (expected.early, expected.repeated);
@@ -562,14 +628,26 @@ impl Harness {
         }
     }
 
-    /// What a data or ack frame does to the counters.
-    fn foresee(&self, link: usize, message: &Message<&[u8]>, counters: &mut Counters) {
+    /// What data, acks and requests do to the counters.
+    fn foresee(&mut self, link: usize, message: &Message<&[u8]>, counters: &mut Counters) {
+        if let Body::Request(Request { to: NODE, session, tag, ask }) = message.body
+            && matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint)
+            && message.sender == HOST
+        {
+            if session == BOOT && tag > self.last_tag {
+                self.last_tag = tag;
+            } else {
+                counters.stale += 1;
+            }
+        }
         let (Body::Data(_) | Body::Ack(_)) = message.body else { return };
-        let known = self.actors.iter().any(|a| a.number == message.sender && a.link == link);
+        let actor = self.actors.iter().find(|a| a.number == message.sender && a.link == link);
         let met = self.standing(message.sender) == Some(Standing::Met);
-        if !known {
+        let now = self.exchange.epoch();
+        if actor.is_none() {
             counters.foreign += 1;
-        } else if !met || message.epoch != self.exchange.epoch() {
+        } else if !met || message.epoch != now || actor.is_some_and(|a| a.met_in != message.session)
+        {
             counters.stale += 1;
         } else if let Body::Data(data) = &message.body {
             let needed = 4 * self.values_in(data.chunk);
@@ -595,7 +673,8 @@ impl Harness {
         for _ in 0..2 {
             self.watched.mixes = 0;
             let step = self.exchange.advance(&mut self.watched, self.now);
-            assert_eq!(self.watched.state().epoch, self.exchange.epoch(), "the node knows the epoch");
+            let informed = self.watched.state().epoch == self.exchange.epoch();
+            assert!(informed || matches!(step, Step::Diverged(_)), "the node knows the epoch");
             self.check();
             match step {
                 Step::Compute => {
@@ -610,6 +689,7 @@ impl Harness {
                     return assert_eq!(self.watched.phase(), Phase::Diverged(divergence));
                 }
                 Step::Wait | Step::Paused => return,
+                Step::Mismatch => panic!("the settings describe the node"),
             }
         }
     }
@@ -642,7 +722,8 @@ impl Harness {
         let [Ok(bytes)] = &frames[..] else { panic!("{frames:?} was sent") };
         assert!(link < LINKS && bytes.len() <= message_len(14));
         let message = wire::decode(bytes).expect("a message was sent");
-        assert_eq!((message.sender, message.epoch), (NODE, self.exchange.epoch()));
+        let Message { sender, session, epoch, .. } = message;
+        assert_eq!((sender, session, epoch), (NODE, BOOT, self.exchange.epoch()));
         self.heard(link, &message);
         true
     }
@@ -687,7 +768,7 @@ impl Harness {
                 assert!(known || refuse.to == NODE, "{refuse:?}");
             }
             Body::Reply(reply) => {
-                assert_eq!(reply.tag, 5);
+                assert!(self.tags.contains(&reply.tag), "{reply:?} was not asked for");
                 if let Answer::Values { values, .. } = reply.answer {
                     assert!(values.len() <= 4 * VALUES);
                     assert!(wire::floats(values).all(f32::is_finite));
@@ -729,13 +810,14 @@ impl Harness {
     }
 }
 
-fn message(sender: u32, epoch: u64, body: Body<&[u8]>) -> Message<&[u8]> {
-    Message { version: VERSION, sender, epoch, body }
+fn message(sender: u32, session: u32, epoch: u64, body: Body<&[u8]>) -> Message<&[u8]> {
+    Message { version: VERSION, sender, session, epoch, body }
 }
 
 fn encode(message: &Message<&[u8]>) -> Vec<u8> {
     let mut out = vec![0; 512];
-    let len = postcard::serialize_with_flavor(message, FrameWriter::new(&mut out)).unwrap();
+    let len =
+        postcard::serialize_with_flavor(message, FrameWriter::new(&Seal::PLAIN, &mut out)).unwrap();
     out.truncate(len);
     out
 }

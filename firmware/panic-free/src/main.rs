@@ -20,7 +20,7 @@ use lopa_core::problems::{
 use lopa_core::samples::{Features, Labels, Row, Samples};
 use lopa_core::steps::StepSizes;
 use lopa_core::vector::Storage;
-use lopa_core::wire::{self, FrameReader, Identity};
+use lopa_core::wire::{self, FrameReader, Identity, Seal};
 
 unsafe extern "C" {
     // Never defined: that is the proof.
@@ -185,9 +185,16 @@ fn network(problem: &Quadratic<'_>) -> Option<()> {
     Some(())
 }
 
+fn seal() -> Seal {
+    #[cfg(feature = "auth")]
+    return black_box(Seal::keyed([1; 16]));
+    #[cfg(not(feature = "auth"))]
+    black_box(Seal::PLAIN)
+}
+
 /// A node's life on its links: any bytes, at any time.
 fn exchange(problem: Quadratic<'_>) -> Option<()> {
-    const FRAME: usize = wire::message_len(16) + 4;
+    const FRAME: usize = wire::message_len(16) + wire::SEAL_LONGEST;
     let x = [0.0; 4];
     let buffers = Buffers { x, y: x, z: x, theta: x, v: x, delta: x };
     let mut node = Node::new(problem, scheme(), config()?, buffers).ok()?;
@@ -198,6 +205,7 @@ fn exchange(problem: Quadratic<'_>) -> Option<()> {
         rounds: black_box(100),
         boot: black_box(1),
         timing: Timing::uart(black_box(115_200), black_box(800), black_box(2), black_box(10)),
+        seal: seal(),
     };
     let peers = [Peer { node: 1, link: 0, weight: 0.2 }; 3];
     let (epoch, round, now) = (black_box(1), black_box(2), black_box(3));
@@ -216,7 +224,7 @@ fn exchange(problem: Quadratic<'_>) -> Option<()> {
     exchange.checkpoint_written(black_box(true));
     exchange.pause(black_box(true));
 
-    let mut reader = FrameReader::<FRAME>::new();
+    let mut reader = FrameReader::<FRAME>::new(seal());
     for &byte in black_box(&BYTES[..]) {
         if let Some(Ok(frame)) = reader.push(byte) {
             black_box(wire::decode(frame).is_ok());

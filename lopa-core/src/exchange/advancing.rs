@@ -37,8 +37,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 self.nag(now);
                 return Step::Wait;
             }
-            if self.mix(learner).is_err() {
-                continue;
+            match self.mix(learner) {
+                Ok(()) => {}
+                Err(NodeError::Diverged(_)) => continue,
+                Err(_) => return Step::Mismatch,
             }
             self.base = base.saturating_add(1);
             for neighbour in &mut self.neighbours {

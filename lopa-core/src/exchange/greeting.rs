@@ -3,7 +3,7 @@
 use super::neighbour::{Neighbour, Standing};
 use super::settings::Micros;
 use super::{Table, find};
-use crate::wire::{Body, Floats, Hello, Reason, Refuse};
+use crate::wire::{Body, Floats, Hello, Message, Reason, Refuse};
 
 /// The first epoch after `epoch` that node `node` can begin. No other node can begin the same one.
 fn epoch_after(epoch: u64, node: u32) -> u64 {
@@ -30,11 +30,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     pub(super) fn hello(
         &mut self,
         link: usize,
-        sender: u32,
-        epoch: u64,
+        message: &Message<&[u8]>,
         hello: &Hello,
         now: Micros,
     ) {
+        let Message { sender, session, epoch, .. } = *message;
         if sender == self.settings.node {
             // An echo of ourselves is a bus; another challenge is another node with our number.
             let own = self
@@ -82,7 +82,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             return;
         }
         (n.alive_at, n.ever, n.window) = (now, true, hello.window.min(32));
-        let rebooted = n.met() && n.known != hello.challenge;
+        let rebooted = n.met() && n.session != session;
         let lost = !n.counts();
         if hello.dead && epoch >= mine && !lost {
             // It gave us up while we still heard it: then it must be without it here too.
@@ -121,7 +121,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 n.pause = timing.retry;
                 n.hello_at = None;
             }
-            n.known = hello.challenge;
+            (n.known, n.session) = (hello.challenge, session);
             if !hello.met {
                 n.hello_at = Some(now);
             }

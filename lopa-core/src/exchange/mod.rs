@@ -11,6 +11,7 @@
 //!         Step::Compute => node.compute(&mut scratch)?,         // then advance again
 //!         Step::Wait | Step::Paused | Step::Finished => {}
 //!         Step::Diverged(divergence) => …
+//!         Step::Mismatch => …                                   // a mistake in the settings
 //!     }
 //!     while let Some(len) = exchange.transmit(link, &node, now, &mut buffer) { … }
 //!     sleep until bytes come or exchange.deadline()
@@ -103,6 +104,8 @@ pub enum Step {
     Finished,
     /// The node diverged and is out.
     Diverged(Divergence),
+    /// The node is not the one the settings describe: its outer variable has another length.
+    Mismatch,
 }
 
 /// The exchange of one node: up to `NEIGHBOURS` neighbours on `LINKS` links, `WINDOW` chunks of `VALUES` floats
@@ -149,6 +152,8 @@ struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, c
     duplicate: bool,
     /// How often a neighbour was given up: makes challenges new.
     given_up: u32,
+    /// The highest tag of a request that changed something.
+    last_tag: u32,
     /// A host's request to be answered on each link.
     asked: [Option<(u32, Ask)>; LINKS],
     /// A checkpoint a host asked for: the link and the tag.
@@ -168,7 +173,7 @@ impl<
 > Exchange<NEIGHBOURS, LINKS, WINDOW, VALUES, FRAME>
 {
     /// The least `FRAME`: the longest message with `VALUES` floats, and its checksum.
-    pub const FRAME_NEEDED: usize = wire::message_len(VALUES) + 4;
+    pub const FRAME_NEEDED: usize = wire::message_len(VALUES) + wire::SEAL_LONGEST;
 
     /// An exchange for a node that has completed `round` rounds and was last in `epoch`; 0 and 0 for a new one.
     ///
@@ -187,7 +192,7 @@ impl<
             assert!(LINKS >= 1 && LINKS <= 255, "LINKS is not 1 to 255");
         }
         Ok(Self {
-            readers: [const { FrameReader::new() }; LINKS],
+            readers: core::array::from_fn(|_| FrameReader::new(settings.seal)),
             table: Table::new(settings, peers, epoch, round, now)?,
         })
     }
@@ -311,6 +316,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             diverged: false,
             duplicate: false,
             given_up: 0,
+            last_tag: 0,
             asked: [None; LINKS],
             checkpoint: None,
             written: None,
@@ -375,4 +381,20 @@ fn find<const WINDOW: usize, const VALUES: usize>(
     node: u32,
 ) -> Option<&mut Neighbour<WINDOW, VALUES>> {
     neighbours.iter_mut().find(|n| n.peer.node == node && usize::from(n.peer.link) == link)
+}
+
+#[cfg(feature = "defmt")]
+impl<const N: usize, const L: usize, const W: usize, const V: usize, const F: usize> defmt::Format
+    for Exchange<N, L, W, V, F>
+{
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let t = &self.table;
+        defmt::write!(
+            f,
+            "Exchange of node {} (epoch {}, round {})",
+            t.settings.node,
+            t.epoch,
+            t.round
+        );
+    }
 }

@@ -28,6 +28,8 @@ pub(super) struct Neighbour<const WINDOW: usize, const VALUES: usize> {
     pub heard: u32,
     /// Its challenge when it was met.
     pub known: u32,
+    /// Its boot number when it was met.
+    pub session: u32,
     /// The last sign of life; when waiting began, if there was none.
     pub alive_at: Micros,
     /// Whether there ever was one.
@@ -78,6 +80,7 @@ impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
             challenge,
             heard: 0,
             known: 0,
+            session: 0,
             alive_at: now,
             ever: false,
             hello_at: Some(now),

@@ -3,7 +3,9 @@
 use super::neighbour::{Standing, bit};
 use super::settings::Micros;
 use super::{Table, find};
-use crate::wire::{self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Reason};
+use crate::wire::{
+    self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Reason, Request,
+};
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
     Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
@@ -25,14 +27,14 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             Ok(Err(MessageError::Malformed)) => &mut count.malformed,
             Err(FrameError::Oversize) => &mut count.oversize,
             Err(FrameError::Truncated) => &mut count.truncated,
-            Err(FrameError::Checksum) => &mut count.corrupt,
+            Err(FrameError::Seal) => &mut count.corrupt,
         };
         *counter = counter.saturating_add(1);
     }
 
     fn message(&mut self, link: usize, message: &Message<&[u8]>, now: Micros) {
         match &message.body {
-            Body::Hello(hello) => self.hello(link, message.sender, message.epoch, hello, now),
+            Body::Hello(hello) => self.hello(link, message, hello, now),
             Body::Refuse(refuse) => self.refused(link, message.sender, refuse),
             Body::Data(data) => {
                 if self.in_step(link, message, now) {
@@ -47,7 +49,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             }
             Body::Request(request) => {
                 if request.to == self.settings.node && message.sender == HOST {
-                    self.request(link, request.tag, request.ask);
+                    self.request(link, request);
                 }
             }
             Body::Reply(_) => {}
@@ -61,7 +63,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             self.counters.foreign = self.counters.foreign.saturating_add(1);
             return false;
         };
-        if message.epoch == epoch && neighbour.met() {
+        if message.epoch == epoch && neighbour.met() && message.session == neighbour.session {
             neighbour.alive_at = now;
             return true;
         }
@@ -126,7 +128,16 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
     }
 
-    fn request(&mut self, link: usize, tag: u32, ask: Ask) {
+    fn request(&mut self, link: usize, request: &Request) {
+        let Request { session, tag, ask, .. } = *request;
+        let changes = matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint);
+        if changes && (session != self.settings.boot || tag <= self.last_tag) {
+            self.counters.stale = self.counters.stale.saturating_add(1);
+            return;
+        }
+        if changes {
+            self.last_tag = tag;
+        }
         match ask {
             Ask::Start => self.paused = false,
             Ask::Stop => self.paused = true,

@@ -1,6 +1,6 @@
 //! What an exchange is told before it starts.
 
-use crate::wire::Identity;
+use crate::wire::{Identity, Seal};
 
 /// Time in microseconds, from any starting point, never going back.
 pub type Micros = u64;
@@ -81,10 +81,13 @@ pub struct Settings {
     pub identity: Identity,
     /// How many rounds to run.
     pub rounds: u64,
-    /// A number that differs from boot to boot: from a true random source, or a counter in flash.
+    /// A number that differs from boot to boot: a counter in flash is best, as small numbers make short frames; a
+    /// true random source will do.
     pub boot: u32,
     /// When to lose patience.
     pub timing: Timing,
+    /// How frames are sealed.
+    pub seal: Seal,
 }
 
 /// Why settings were refused.

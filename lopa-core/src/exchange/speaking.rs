@@ -1,7 +1,7 @@
 //! Saying what there is to say: greetings, answers, chunks, acknowledgements, in this order.
 
 use super::neighbour::{Neighbour, Standing};
-use super::settings::Micros;
+use super::settings::{Micros, Settings};
 use super::{Learner, Table};
 use crate::node::Variable;
 use crate::wire::{
@@ -121,6 +121,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             u8::try_from(count).unwrap_or(u8::MAX)
         };
         Status {
+            session: self.settings.boot,
             round,
             rounds: self.settings.rounds,
             met: count(|s| s == Standing::Met),
@@ -132,8 +133,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     }
 
     fn send(&self, body: Body<Floats<'_>>, out: &mut [u8]) -> Option<usize> {
-        let (sender, epoch) = (self.settings.node, self.epoch);
-        wire::encode(&Message { version: VERSION, sender, epoch, body }, out)
+        let Settings { node: sender, boot: session, seal, .. } = self.settings;
+        let message = Message { version: VERSION, sender, session, epoch: self.epoch, body };
+        wire::encode(&message, &seal, out)
     }
 
     pub(super) fn deadline(&self) -> Micros {

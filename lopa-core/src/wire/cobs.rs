@@ -3,37 +3,37 @@
 //! An own decoder, because one that is fed byte by byte, bounded, and proven free of panics is small; the
 //! encoder stuffs while the message is being written, so a frame is never held twice.
 
-use super::checksum::{self, Checksum};
+use super::seal::{self, Seal, Sealing};
 
-/// Writes one frame into a slice: stuffed, with its checksum and its end.
+/// Writes one frame into a slice: stuffed, with its seal and its end.
 #[derive(Debug)]
 pub struct FrameWriter<'a> {
     out: &'a mut [u8],
     at: usize,
     /// Where the current block's length goes.
     block: usize,
-    checksum: Checksum,
+    sealing: Sealing,
     full: bool,
 }
 
 impl<'a> FrameWriter<'a> {
     /// Begins a frame in `out`.
     #[must_use]
-    pub fn new(out: &'a mut [u8]) -> Self {
+    pub fn new(seal: &Seal, out: &'a mut [u8]) -> Self {
         let full = out.is_empty();
-        Self { out, at: 1, block: 0, checksum: checksum::start(), full }
+        Self { out, at: 1, block: 0, sealing: seal.start(), full }
     }
 
     /// Adds a byte of the message.
     pub fn push(&mut self, byte: u8) {
-        self.checksum.update(&[byte]);
+        self.sealing.update(&[byte]);
         self.stuff(byte);
     }
 
     /// Closes the frame and returns its length; `None` if it did not fit.
     #[must_use]
     pub fn finish(mut self) -> Option<usize> {
-        for byte in self.checksum.clone().finalize().to_le_bytes() {
+        for &byte in self.sealing.clone().finish().as_ref() {
             self.stuff(byte);
         }
         self.close_block();
@@ -82,10 +82,10 @@ impl<'a> FrameWriter<'a> {
 pub enum FrameError {
     /// Longer than any message this node understands.
     Oversize,
-    /// The stuffing is broken, or it is too short to carry a checksum.
+    /// The stuffing is broken, or it is too short to carry a seal.
     Truncated,
-    /// The checksum is wrong.
-    Checksum,
+    /// The checksum or the tag is wrong.
+    Seal,
 }
 
 /// Puts frames back together from bytes, in a buffer of `N` bytes.
@@ -93,6 +93,7 @@ pub enum FrameError {
 /// After garbage it is back in step at the next zero.
 #[derive(Debug, Clone)]
 pub struct FrameReader<const N: usize> {
+    seal: Seal,
     buffer: [u8; N],
     len: usize,
     /// Bytes left in the block.
@@ -114,11 +115,11 @@ enum State {
 impl<const N: usize> FrameReader<N> {
     /// A reader at the start of a frame.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { buffer: [0; N], len: 0, left: 0, zero: false, state: State::Empty }
+    pub const fn new(seal: Seal) -> Self {
+        Self { seal, buffer: [0; N], len: 0, left: 0, zero: false, state: State::Empty }
     }
 
-    /// Takes one byte; with the last byte of a frame gives the message in it, without its checksum.
+    /// Takes one byte; with the last byte of a frame gives the message in it, without its seal.
     #[inline]
     pub fn push(&mut self, byte: u8) -> Option<Result<&[u8], FrameError>> {
         if byte == 0 {
@@ -159,22 +160,31 @@ impl<const N: usize> FrameReader<N> {
             State::Oversize => Some(Err(FrameError::Oversize)),
             State::Inside if left != 0 => Some(Err(FrameError::Truncated)),
             State::Inside => {
-                Some(self.buffer.get(..len).map_or(Err(FrameError::Oversize), checksum::strip))
+                let frame = self.buffer.get(..len).ok_or(FrameError::Oversize);
+                Some(frame.and_then(|frame| self.seal.open(frame)))
             }
         }
     }
 }
 
-impl<const N: usize> Default for FrameReader<N> {
-    fn default() -> Self {
-        Self::new()
+#[cfg(feature = "defmt")]
+impl defmt::Format for FrameWriter<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "FrameWriter({} bytes)", self.at);
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl<const N: usize> defmt::Format for FrameReader<N> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "FrameReader({} bytes)", self.len);
     }
 }
 
 /// The longest a frame can be on the wire for a message of `message` bytes.
 #[must_use]
 pub const fn frame_len(message: usize) -> usize {
-    let stuffed = message + checksum::LEN;
+    let stuffed = message + seal::LONGEST;
     stuffed + stuffed / 254 + 2
 }
 
@@ -184,7 +194,7 @@ mod tests {
 
     fn frame(message: &[u8]) -> Vec<u8> {
         let mut out = vec![0; frame_len(message.len())];
-        let mut writer = FrameWriter::new(&mut out);
+        let mut writer = FrameWriter::new(&Seal::PLAIN, &mut out);
         message.iter().for_each(|&byte| writer.push(byte));
         let len = writer.finish().unwrap();
         out.truncate(len);
@@ -200,7 +210,7 @@ mod tests {
 
     #[test]
     fn every_length_and_pattern_comes_back() {
-        let mut reader = FrameReader::<800>::new();
+        let mut reader = FrameReader::<800>::new(Seal::PLAIN);
         for len in 0..=780 {
             for pattern in 0..4 {
                 let byte = |i: usize| [0, 1, (i % 255) as u8 + 1, (i * 7 % 256) as u8][pattern];
@@ -222,7 +232,7 @@ mod tests {
     #[test]
     fn after_garbage_it_is_in_step_again() {
         let good = frame(b"hello");
-        let mut reader = FrameReader::<40>::new();
+        let mut reader = FrameReader::<40>::new(Seal::PLAIN);
         for garbage in [&[7, 7, 7][..], &[255; 100], &[1], &[3, 1], &good[2..]] {
             let mut bytes = garbage.to_vec();
             bytes.push(0);
@@ -237,25 +247,25 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_frame_is_told_apart() {
-        let mut reader = FrameReader::<12>::new();
+        let mut reader = FrameReader::<12>::new(Seal::PLAIN);
         let mut bytes = frame(b"too long for it");
         assert_eq!(read(&mut reader, &bytes), [Err(FrameError::Oversize)]);
         bytes = frame(b"short");
         bytes[3] ^= 4;
-        assert_eq!(read(&mut reader, &bytes), [Err(FrameError::Checksum)]);
+        assert_eq!(read(&mut reader, &bytes), [Err(FrameError::Seal)]);
         assert_eq!(read(&mut reader, &[9, 1, 1, 0]), [Err(FrameError::Truncated)]);
         assert_eq!(read(&mut reader, &[3, 1, 1, 0]), [Err(FrameError::Truncated)]);
         let mut small = [0; 8];
-        let mut writer = FrameWriter::new(&mut small);
+        let mut writer = FrameWriter::new(&Seal::PLAIN, &mut small);
         b"hello".iter().for_each(|&b| writer.push(b));
         assert_eq!(writer.finish(), None);
-        assert_eq!(FrameWriter::new(&mut []).finish(), None);
+        assert_eq!(FrameWriter::new(&Seal::PLAIN, &mut []).finish(), None);
     }
 
     #[test]
     fn no_single_error_gets_through() {
         let good = frame(&[0, 1, 2, 0, 0, 250, 9, 9, 9, 0]);
-        let mut reader = FrameReader::<40>::new();
+        let mut reader = FrameReader::<40>::new(Seal::PLAIN);
         for bit in 0..8 * good.len() {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);

@@ -27,6 +27,8 @@ pub struct Message<V> {
     pub version: u8,
     /// The node that speaks; always next.
     pub sender: u32,
+    /// Its boot number: words from an earlier life are known by it.
+    pub session: u32,
     /// The epoch it is in.
     pub epoch: u64,
     /// What it says.
@@ -247,7 +249,10 @@ impl core::fmt::Display for Reason {
 pub struct Request {
     /// The node that is asked.
     pub to: u32,
-    /// A number the reply repeats.
+    /// The node's boot number, as its status tells. What changes something is done only in the session it was meant
+    /// for.
+    pub session: u32,
+    /// A number the reply repeats. What changes something is done only if it is higher than all before.
     pub tag: u32,
     /// What is asked.
     pub ask: Ask,
@@ -317,6 +322,8 @@ pub enum Answer<V> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Status {
+    /// The node's boot number.
+    pub session: u32,
     /// Rounds completed.
     pub round: u64,
     /// Rounds to do.
@@ -385,7 +392,7 @@ pub struct Counters {
     pub malformed: u64,
     /// Frames of nodes that are no neighbours on that link.
     pub foreign: u64,
-    /// Frames of another epoch, or of a neighbour not met in this one.
+    /// Frames of another epoch or session, of a neighbour not met in this one, and requests for another session.
     pub stale: u64,
     /// Chunks that had come before.
     pub repeated: u64,

@@ -1,25 +1,29 @@
 #![doc = include_str!("../../docs/wire.md")]
 
-pub(crate) mod checksum;
 mod cobs;
 mod message;
+pub(crate) mod seal;
 
 pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
 pub use message::{
     ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Held, Hello, Identity, Message,
     Metrics, Reason, Refuse, Reply, Request, Status, VERSION, floats,
 };
+pub use seal::Seal;
+
+/// The bytes of the longest seal of this build.
+pub const SEAL_LONGEST: usize = seal::LONGEST;
 
 /// The longest message with `values` floats: every number of its head at its longest.
 #[must_use]
 pub const fn message_len(values: usize) -> usize {
-    // version, sender, epoch, kind; round, chunk; a position, a count of acks and the acks; a count of bytes.
-    (1 + 5 + 10 + 1) + (10 + 5) + (10 + 1 + ACKS * (5 + 5)) + 5 + 4 * values
+    // version, sender, session, epoch, kind; round, chunk; a position, a count of acks and the acks; a count of bytes.
+    (1 + 5 + 5 + 10 + 1) + (10 + 5) + (10 + 1 + ACKS * (5 + 5)) + 5 + 4 * values
 }
 
 /// Writes a message into `out` as one frame; `None` if it does not fit.
-pub fn encode(message: &Message<Floats<'_>>, out: &mut [u8]) -> Option<usize> {
-    postcard::serialize_with_flavor(message, FrameWriter::new(out)).ok()
+pub fn encode(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
+    postcard::serialize_with_flavor(message, FrameWriter::new(seal, out)).ok()
 }
 
 /// Why a frame with a right checksum is no message.

@@ -1,0 +1,545 @@
+//! Two nodes on a line, and frames made by hand: what is refused, counted, answered, ignored.
+
+mod common;
+
+use common::{N, P, config, gt, lg, quadratic, scratch};
+use lopa_core::exchange::{
+    Exchange, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
+};
+use lopa_core::node::{GtNode, Scheme, Variable};
+use lopa_core::problem::Problem;
+use lopa_core::problems::Quadratic;
+use lopa_core::wire::{
+    self, Acks, Answer, Ask, Body, Counters, Data, Floats, FrameReader, HOST, Held, Hello,
+    Identity, Message, Reason, Request, SEAL_LONGEST, Seal, VERSION,
+};
+
+const CHUNK: usize = 2;
+const VALUES: usize = 2 * CHUNK;
+const FRAME: usize = wire::message_len(VALUES) + SEAL_LONGEST;
+type Line = Exchange<2, 2, 2, VALUES, FRAME>;
+
+const TIMING: Timing = Timing::uart(1_000_000, FRAME, 2, 1_000);
+
+fn settings(node: u32) -> Settings {
+    let size = quadratic(0).dimensions();
+    let scheme = Scheme::GradientTracking;
+    let identity = Identity::new(7, size, scheme, &config(0), CHUNK as u32, 100);
+    Settings { node, identity, rounds: 100, boot: 40 + node, timing: TIMING, seal: Seal::PLAIN }
+}
+
+const fn peer(node: u32) -> Peer {
+    Peer { node, link: 0, weight: 0.25 }
+}
+
+/// A node with its exchange.
+struct Party {
+    node: GtNode<Quadratic<'static>, N, P>,
+    line: Line,
+}
+
+impl Party {
+    fn new(settings: Settings, peers: &[Peer]) -> Self {
+        Self { node: gt(settings.node), line: Line::new(settings, peers, 0, 0, 0).unwrap() }
+    }
+
+    /// Works as far as it can, and says what it has to say on link 0.
+    fn speak(&mut self, now: Micros) -> Vec<u8> {
+        while self.line.advance(&mut self.node, now) == Step::Compute {
+            self.node.compute(&mut scratch()).unwrap();
+        }
+        let mut said = Vec::new();
+        let mut buffer = [0; wire::frame_len(FRAME)];
+        while let Some(len) = self.line.transmit(0, &self.node, now, &mut buffer) {
+            said.extend(&buffer[..len]);
+        }
+        said
+    }
+
+    fn hear(&mut self, bytes: &[u8], now: Micros) {
+        self.line.receive(0, bytes, now);
+    }
+
+    fn standing(&self) -> Standing {
+        self.line.standings().next().unwrap().1
+    }
+
+    /// Everything that a bad frame must leave alone.
+    fn fingerprint(&self) -> (Vec<u32>, u64, u64, Vec<(u32, Standing)>) {
+        let s = self.node.state();
+        let bits = [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect();
+        (bits, s.round, self.line.epoch(), self.line.standings().collect())
+    }
+}
+
+/// Lets two parties talk until neither has anything to say, at most `turns` times.
+fn talk(a: &mut Party, b: &mut Party, turns: usize) {
+    for now in 0..turns as Micros {
+        let (from_a, from_b) = (a.speak(now), b.speak(now));
+        a.hear(&from_b, now);
+        b.hear(&from_a, now);
+    }
+}
+
+/// Two parties that have met.
+fn couple() -> (Party, Party) {
+    let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
+    talk(&mut a, &mut b, 4);
+    assert_eq!((a.standing(), b.standing()), (Standing::Met, Standing::Met));
+    (a, b)
+}
+
+fn encode(message: &Message<Floats<'_>>) -> Vec<u8> {
+    let mut out = vec![0; 4096];
+    let len = wire::encode(message, &Seal::PLAIN, &mut out).unwrap();
+    out.truncate(len);
+    out
+}
+
+/// The messages in a stretch of bytes, each handed to `look`.
+fn messages(bytes: &[u8], mut look: impl FnMut(Message<&[u8]>)) {
+    let mut reader = FrameReader::<FRAME>::new(Seal::PLAIN);
+    for &byte in bytes {
+        if let Some(frame) = reader.push(byte) {
+            look(wire::decode(frame.unwrap()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn two_nodes_meet_and_finish_together() {
+    let (mut a, mut b) = couple();
+    talk(&mut a, &mut b, 3_000);
+    assert_eq!((a.node.state().round, b.node.state().round), (100, 100));
+    let counters = |p: &Party| *p.line.counters();
+    assert_eq!(counters(&a).received, counters(&b).sent);
+    assert_eq!(counters(&a).repaired + counters(&b).repaired, 0);
+}
+
+#[test]
+fn whoever_differs_is_refused_and_both_say_why() {
+    type Change = fn(&mut Settings);
+    let differ: [(Reason, Change); 7] = [
+        (Reason::Problem, |s| s.identity.problem += 1),
+        (Reason::OuterDimension, |s| s.identity.outer += 1),
+        (Reason::InnerDimension, |s| s.identity.inner += 1),
+        (Reason::Scheme, |s| s.identity.scheme = Scheme::LocalGradient),
+        (Reason::Math, |s| s.identity.math = lopa_core::math::Kind::Micromath),
+        (Reason::Chunk, |s| s.identity.chunk = 1),
+        (Reason::Configuration, |s| s.identity.digest ^= 1),
+    ];
+    for (reason, change) in differ {
+        let mut other = settings(1);
+        change(&mut other);
+        if reason == Reason::Math && lopa_core::math::KIND == lopa_core::math::Kind::Micromath {
+            other.identity.math = lopa_core::math::Kind::Libm;
+        }
+        let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(other, &[peer(0)]));
+        talk(&mut a, &mut b, 6);
+        let refused = Standing::Refused(reason);
+        assert_eq!((a.standing(), b.standing()), (refused, refused));
+        assert!(a.line.counters().refused > 0 && b.line.counters().refused > 0);
+        assert!(!reason.to_string().is_empty());
+    }
+    let other = Peer { weight: 0.26, ..peer(0) };
+    let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[other]));
+    talk(&mut a, &mut b, 6);
+    let refused = Standing::Refused(Reason::Weight);
+    assert_eq!((a.standing(), b.standing()), (refused, refused));
+}
+
+#[test]
+fn a_refused_node_that_is_mended_is_welcome() {
+    let mut wrong = settings(1);
+    wrong.identity.digest ^= 1;
+    let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(wrong, &[peer(0)]));
+    talk(&mut a, &mut b, 6);
+    assert_eq!(a.standing(), Standing::Refused(Reason::Configuration));
+    let mut b = Party::new(Settings { boot: 99, ..settings(1) }, &[peer(0)]);
+    talk(&mut a, &mut b, 12);
+    assert_eq!((a.standing(), b.standing()), (Standing::Met, Standing::Met));
+}
+
+#[test]
+fn another_version_is_refused() {
+    let (mut a, mut b) = couple();
+    // A frame of version 2 from node 1, as far as version 1 can read it.
+    let mut out = [0; 64];
+    let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
+    [VERSION + 1, 1, 200, 7, 7].into_iter().for_each(|byte| writer.push(byte));
+    let len = writer.finish().unwrap();
+    a.hear(&out[..len], 10);
+    assert_eq!(a.standing(), Standing::Refused(Reason::Version));
+    let said = a.speak(10);
+    b.hear(&said, 10);
+    assert_eq!(b.standing(), Standing::Refused(Reason::Version));
+    // From a stranger it is only counted.
+    let (mut a, _) = couple();
+    out = [0; 64];
+    let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
+    [VERSION + 1, 9, 200].into_iter().for_each(|byte| writer.push(byte));
+    let len = writer.finish().unwrap();
+    a.hear(&out[..len], 10);
+    assert_eq!((a.standing(), a.line.counters().refused), (Standing::Met, 1));
+}
+
+#[test]
+fn two_nodes_with_one_number_are_found_out() {
+    // Both ends of a line say they are node 0.
+    let (mut a, mut b) = (
+        Party::new(settings(0), &[peer(1)]),
+        Party::new(Settings { boot: 77, ..settings(0) }, &[peer(1)]),
+    );
+    talk(&mut a, &mut b, 4);
+    assert!(a.line.duplicate() && b.line.duplicate());
+    // A node that hears itself, as on a half-duplex bus, is not alarmed.
+    let mut a = Party::new(settings(0), &[peer(1)]);
+    let said = a.speak(0);
+    a.hear(&said, 0);
+    assert!(!a.line.duplicate());
+    // A neighbour's number on a line that does not lead to it.
+    let other = Peer { node: 2, link: 1, weight: 0.25 };
+    let mut a = Party::new(settings(0), &[peer(1), other]);
+    let mut twin = Party::new(settings(2), &[peer(0)]);
+    talk(&mut a, &mut twin, 4);
+    assert_eq!(twin.standing(), Standing::Refused(Reason::DuplicateNode));
+    assert!(a.line.counters().refused > 0);
+}
+
+/// Sends a frame to a party that has met node 1, and tells which counters moved.
+fn counted(body: Body<Floats<'_>>, epoch: u64, sender: u32) -> Counters {
+    let (mut a, _) = couple();
+    let (before, state) = (*a.line.counters(), a.fingerprint());
+    a.hear(&encode(&Message { version: VERSION, sender, session: 41, epoch, body }), 5);
+    assert_eq!(a.fingerprint(), state);
+    let (after, _) = (*a.line.counters(), a.speak(5));
+    let d = |of: fn(&Counters) -> u64| of(&after) - of(&before);
+    Counters {
+        malformed: d(|c| c.malformed),
+        foreign: d(|c| c.foreign),
+        stale: d(|c| c.stale),
+        repeated: d(|c| c.repeated),
+        early: d(|c| c.early),
+        non_finite: d(|c| c.non_finite),
+        ..Counters::default()
+    }
+}
+
+fn data(round: u64, chunk: u32, values: &[f32]) -> Body<Floats<'_>> {
+    Body::Data(Data { round, chunk, acks: Acks::default(), values: Floats(values, &[]) })
+}
+
+#[test]
+fn frames_that_make_no_sense_change_nothing_and_are_counted() {
+    let none = Counters::default();
+    let full = [1.0; VALUES];
+    // A chunk has CHUNK elements of x and of y; the last of N = 5 has one of each.
+    for (what, body) in [
+        ("too few values", data(1, 0, &full[1..])),
+        ("too many for the last chunk", data(1, 2, &full)),
+        ("no values", data(1, 0, &[])),
+        ("a chunk beyond the vector", data(1, 3, &full)),
+        ("the last chunk there is", data(u64::MAX, u32::MAX, &full)),
+    ] {
+        assert_eq!(counted(body, 0, 1), Counters { malformed: 1, ..none }, "{what}");
+    }
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let values = [0.0, 0.0, bad, 0.0];
+        assert_eq!(counted(data(1, 0, &values), 0, 1), Counters { non_finite: 1, ..none });
+    }
+    // Round 0 was mixed with the greeting's end; two chunks ahead is all there is room for.
+    assert_eq!(counted(data(0, 0, &full), 0, 1), Counters { repeated: 1, ..none });
+    assert_eq!(counted(data(9, 0, &full), 0, 1), Counters { early: 1, ..none });
+    assert_eq!(counted(data(u64::MAX / 4, 0, &full), 0, 1), Counters { early: 1, ..none });
+    assert_eq!(counted(data(1, 0, &full), 1 << 16, 1), Counters { stale: 1, ..none });
+    assert_eq!(counted(data(1, 0, &full), 0, 2), Counters { foreign: 1, ..none });
+    assert_eq!(counted(data(1, 0, &full), 0, HOST), Counters { foreign: 1, ..none });
+    assert_eq!(counted(Body::Ack(Acks::default()), 1 << 16, 1), Counters { stale: 1, ..none });
+    // A neighbour that claims to have what was never sent.
+    let lie = |next| {
+        let mut acks = Acks { next, ..Acks::default() };
+        acks.held.push(Held { to: 0, chunks: u32::MAX }).unwrap();
+        Body::Ack(acks)
+    };
+    for next in [100, u64::MAX] {
+        assert_eq!(counted(lie(next), 0, 1), none);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_frames_are_told_apart() {
+    let (mut a, mut b) = couple();
+    let state = a.fingerprint();
+    let before = *a.line.counters();
+    let good = encode(&Message {
+        version: VERSION,
+        sender: 1,
+        session: 41,
+        epoch: 0,
+        body: data(1, 0, &[1.0; VALUES]),
+    });
+    let mut flipped = good.clone();
+    flipped[5] ^= 0x10;
+    a.hear(&flipped, 5);
+    a.hear(&[9, 1, 1, 0], 5);
+    a.hear(&[vec![1; 2 * FRAME], vec![0]].concat(), 5);
+    // A right checksum over an unknown kind of message, and over one that goes on after its end.
+    for message in [&[VERSION, 1, 41, 0, 17][..], &[VERSION, 1, 41, 0, 1, 0, 0, 0]] {
+        let mut out = [0; 64];
+        let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
+        message.iter().for_each(|&byte| writer.push(byte));
+        let len = writer.finish().unwrap();
+        a.hear(&out[..len], 5);
+    }
+    a.line.receive(17, &good, 5); // a link there is not
+    let after = *a.line.counters();
+    assert_eq!(after.corrupt - before.corrupt, 1);
+    assert_eq!(after.truncated - before.truncated, 1);
+    assert_eq!(after.oversize - before.oversize, 1);
+    assert_eq!(after.malformed - before.malformed, 2);
+    assert_eq!(after.received, before.received);
+    assert_eq!(a.fingerprint(), state);
+    // And the line works on.
+    talk(&mut a, &mut b, 3_000);
+    assert_eq!(a.node.state().round, 100);
+}
+
+#[test]
+fn what_was_said_before_counts_for_nothing() {
+    // Every frame of a whole run, again: in the same session, and after a reboot.
+    let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
+    let mut tape = Vec::new();
+    for now in 0..3_000 {
+        let (from_a, from_b) = (a.speak(now), b.speak(now));
+        a.hear(&from_b, now);
+        b.hear(&from_a, now);
+        tape.extend(from_b);
+    }
+    assert_eq!(a.node.state().round, 100);
+    let end = a.fingerprint();
+    a.hear(&tape, 3_000);
+    a.speak(3_000);
+    assert_eq!(a.fingerprint(), end);
+    let mut a = Party::new(Settings { boot: 1_000, ..settings(0) }, &[peer(1)]);
+    a.speak(0);
+    let start = a.fingerprint();
+    a.hear(&tape, 1);
+    a.speak(1);
+    assert_eq!(a.fingerprint(), start);
+}
+
+#[test]
+fn a_refusal_meant_for_an_earlier_life_does_not_hit() {
+    let (mut a, _) = couple();
+    let refuse = |echo| {
+        let refuse = wire::Refuse { to: 0, echo, reason: Reason::Problem };
+        encode(&Message {
+            version: VERSION,
+            sender: 1,
+            session: 41,
+            epoch: 0,
+            body: Body::Refuse(refuse),
+        })
+    };
+    a.hear(&refuse(12_345), 9);
+    assert_eq!(a.standing(), Standing::Met);
+}
+
+#[test]
+fn a_host_asks_and_is_answered() {
+    let (mut a, _) = couple();
+    let mut answers = Vec::new();
+    let mut ask = |a: &mut Party, session: u32, tag: u32, ask: Ask| -> Option<String> {
+        let request = Request { to: 0, session, tag, ask };
+        let body = Body::Request(request);
+        a.hear(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
+        let mut answer = None;
+        messages(&a.speak(9), |message| {
+            if let Body::Reply(reply) = message.body {
+                assert_eq!(reply.tag, tag);
+                if let Answer::Values { values, .. } = reply.answer {
+                    answers.extend(wire::floats(values));
+                }
+                answer = Some(format!("{:?}", reply.answer));
+            }
+        });
+        answer
+    };
+    let status = ask(&mut a, 0, 1, Ask::Status).unwrap();
+    assert!(status.contains("session: 40") && status.contains("met: 1"), "{status}");
+    assert!(ask(&mut a, 0, 1, Ask::Counters).unwrap().contains("sent_bytes"));
+    assert!(ask(&mut a, 0, 1, Ask::Metrics).unwrap().contains("evaluations"));
+    for (variable, len) in [(Variable::Outer, N), (Variable::Inner, P), (Variable::Direction, N)] {
+        for offset in (0..len as u32 + 1).step_by(VALUES) {
+            ask(&mut a, 0, 2, Ask::Read { variable, offset }).unwrap();
+        }
+    }
+    let s = a.node.state();
+    assert_eq!(answers, [s.x, s.theta, s.y].concat());
+
+    // What changes something wants the right session and a new tag.
+    let ask = |a: &mut Party, session: u32, tag: u32, what: Ask| {
+        let request = Request { to: 0, session, tag, ask: what };
+        let body = Body::Request(request);
+        a.hear(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
+        let mut done = None;
+        messages(&a.speak(9), |message| {
+            if let Body::Reply(reply) = message.body {
+                done = Some(reply.answer == Answer::Done);
+            }
+        });
+        done
+    };
+    assert_eq!(ask(&mut a, 39, 5, Ask::Stop), None);
+    assert_eq!(ask(&mut a, 40, 5, Ask::Stop), Some(true));
+    assert_eq!(ask(&mut a, 40, 5, Ask::Start), None);
+    assert_eq!(ask(&mut a, 40, 4, Ask::Start), None);
+    assert_eq!(ask(&mut a, 40, 6, Ask::Start), Some(true));
+    assert_eq!((ask(&mut a, 40, 7, Ask::Checkpoint), a.line.checkpoint_asked()), (None, true));
+    a.line.checkpoint_written(false);
+    assert_eq!(ask(&mut a, 0, 8, Ask::Status), Some(false));
+    let said = a.speak(10);
+    assert!(said.is_empty() || !a.line.checkpoint_asked());
+}
+
+#[test]
+fn a_paused_fleet_waits_and_stays_together() {
+    let (mut a, mut b) = couple();
+    a.line.pause(true);
+    b.line.pause(true);
+    talk(&mut a, &mut b, 500);
+    let round = a.node.state().round;
+    assert!(round < 100);
+    assert_eq!(a.line.advance(&mut a.node, 500), Step::Paused);
+    // Much later they have not lost each other.
+    for now in (500..20 * TIMING.silence).step_by(TIMING.silence as usize / 20) {
+        let (from_a, from_b) = (a.speak(now), b.speak(now));
+        a.hear(&from_b, now);
+        b.hear(&from_a, now);
+    }
+    assert_eq!((a.standing(), a.node.state().round), (Standing::Met, round));
+    a.line.pause(false);
+    b.line.pause(false);
+    for now in 20 * TIMING.silence..20 * TIMING.silence + 3_000 {
+        let (from_a, from_b) = (a.speak(now), b.speak(now));
+        a.hear(&from_b, now);
+        b.hear(&from_a, now);
+    }
+    assert_eq!(a.node.state().round, 100);
+}
+
+#[test]
+fn bad_settings_are_refused_by_name() {
+    let new =
+        |settings, peers: &[Peer]| Line::new(settings, peers, 0, 0, 0).map(|_| ()).unwrap_err();
+    let good = settings(0);
+    let number = Settings { node: 70_000, ..good };
+    assert_eq!(new(number, &[]), SettingsError::Number { node: 70_000 });
+    assert_eq!(new(good, &[peer(70_000)]), SettingsError::Number { node: 70_000 });
+    assert_eq!(new(good, &[peer(0)]), SettingsError::Neighbour { node: 0 });
+    assert_eq!(new(good, &[peer(4), peer(4)]), SettingsError::Neighbour { node: 4 });
+    assert_eq!(new(good, &[Peer { link: 2, ..peer(1) }]), SettingsError::Link { node: 1 });
+    for weight in [0.0, -0.1, f32::NAN, f32::INFINITY] {
+        assert_eq!(new(good, &[Peer { weight, ..peer(1) }]), SettingsError::Weight { node: 1 });
+    }
+    let heavy = [Peer { weight: 0.6, ..peer(1) }, Peer { weight: 0.4, ..peer(2) }];
+    assert_eq!(new(good, &heavy), SettingsError::Weights);
+    let many = [1, 2, 3].map(peer);
+    assert_eq!(new(good, &many), SettingsError::TooMany { room: 2 });
+    for chunk in [0, 3, u32::MAX] {
+        let identity = Identity { chunk, ..good.identity };
+        let error = new(Settings { identity, ..good }, &[]);
+        assert_eq!(error, SettingsError::Chunk { room: VALUES });
+    }
+    let identity = Identity { outer: 0, ..good.identity };
+    assert_eq!(new(Settings { identity, ..good }, &[]), SettingsError::Chunk { room: VALUES });
+}
+
+#[test]
+fn a_lying_greeting_gets_nowhere() {
+    // Right in everything, but it does not echo the challenge: it is answered, not believed.
+    let mut a = Party::new(settings(0), &[peer(1)]);
+    a.speak(0);
+    let own = settings(1);
+    let hello = Hello {
+        to: 0,
+        challenge: 5,
+        echo: 6,
+        met: true,
+        dead: true,
+        start: 50,
+        round: 50,
+        window: 255,
+        weight: 0.25,
+        identity: own.identity,
+    };
+    let state = a.fingerprint();
+    let body = Body::Hello(hello);
+    a.hear(&encode(&Message { version: VERSION, sender: 1, session: 41, epoch: 5 << 16, body }), 1);
+    assert_eq!(a.fingerprint(), state);
+    let mut echoed = None;
+    messages(&a.speak(1), |message| {
+        if let Body::Hello(hello) = message.body {
+            echoed = Some(hello.echo);
+        }
+    });
+    assert_eq!(echoed, Some(5));
+}
+
+#[test]
+fn a_node_that_is_not_the_one_described_is_found_out() {
+    let identity = Identity { outer: N as u32 + 1, ..settings(0).identity };
+    let mut party = Party::new(Settings { identity, ..settings(0) }, &[]);
+    party.speak(0);
+    assert_eq!(party.line.advance(&mut party.node, 0), Step::Mismatch);
+}
+
+#[test]
+fn alone_a_node_sends_nothing_and_goes_on() {
+    let scheme = Scheme::LocalGradient;
+    let identity =
+        Identity::new(7, quadratic(0).dimensions(), scheme, &config(0), CHUNK as u32, 100);
+    let mut line = Line::new(Settings { identity, ..settings(0) }, &[], 0, 0, 0).unwrap();
+    let mut node = lg(0);
+    // Without neighbours nothing is sent, and rounds go on all the same.
+    while line.advance(&mut node, 0) == Step::Compute {
+        node.compute(&mut scratch()).unwrap();
+        assert_eq!(line.transmit(0, &node, 0, &mut [0; 500]), None);
+    }
+    assert_eq!((node.state().round, line.deadline()), (100, Micros::MAX));
+}
+
+#[test]
+fn memory_is_what_neighbours_times_chunks_need() {
+    use std::mem::size_of;
+    // Per neighbour its window of chunks, per link a frame, and a little bookkeeping.
+    const LARGE: usize = wire::message_len(392) + SEAL_LONGEST;
+    let size = size_of::<Exchange<4, 3, 4, 392, LARGE>>();
+    let needed = 4 * (4 * 392 * 4) + 3 * LARGE;
+    assert!(size - needed <= 4 * 200 + 3 * 80 + 500, "{}", size - needed);
+}
+
+#[cfg(feature = "auth")]
+#[test]
+fn without_the_key_nothing_changes() {
+    let sealed = |node| Settings { seal: Seal::keyed([9; 16]), ..settings(node) };
+    let (mut a, mut b) = (Party::new(sealed(0), &[peer(1)]), Party::new(sealed(1), &[peer(0)]));
+    talk(&mut a, &mut b, 4);
+    assert_eq!(a.standing(), Standing::Met);
+    let state = a.fingerprint();
+    for seal in [Seal::PLAIN, Seal::keyed([8; 16])] {
+        for body in [data(1, 0, &[1.0; VALUES]), Body::Ack(Acks::default())] {
+            let mut out = vec![0; 500];
+            let message = Message { version: VERSION, sender: 1, session: 41, epoch: 0, body };
+            let len = wire::encode(&message, &seal, &mut out).unwrap();
+            a.hear(&out[..len], 9);
+        }
+    }
+    assert_eq!((a.fingerprint(), a.line.counters().corrupt), (state, 4));
+    let mut stranger = Party::new(settings(1), &[peer(0)]);
+    let (mut a, mut other) = (Party::new(sealed(0), &[peer(1)]), Party::new(sealed(1), &[peer(0)]));
+    talk(&mut a, &mut stranger, 6);
+    assert_eq!((a.standing(), stranger.standing()), (Standing::Unmet, Standing::Unmet));
+    talk(&mut a, &mut other, 6);
+    assert_eq!(a.standing(), Standing::Met);
+}
