@@ -329,6 +329,33 @@ fn what_was_said_before_counts_for_nothing() {
 }
 
 #[test]
+fn greetings_of_an_earlier_life_begin_no_epoch() {
+    // Node 1 reboots; then its greetings from before are played again and again.
+    let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
+    let mut tape = Vec::new();
+    for now in 0..50 {
+        let (from_a, from_b) = (a.speak(now), b.speak(now));
+        a.hear(&from_b, now);
+        b.hear(&from_a, now);
+        tape.extend(from_b);
+    }
+    let mut b = Party::new(Settings { boot: 500, ..settings(1) }, &[peer(0)]);
+    for now in 50..60 {
+        let (from_a, from_b) = (a.speak(now), b.speak(now));
+        a.hear(&from_b, now);
+        b.hear(&from_a, now);
+    }
+    assert_eq!((a.standing(), b.standing()), (Standing::Met, Standing::Met));
+    let epoch = a.line.epoch();
+    assert!(epoch > 0);
+    for now in 60..70 {
+        a.hear(&tape, now);
+        a.speak(now);
+    }
+    assert_eq!((a.line.epoch(), a.standing()), (epoch, Standing::Met));
+}
+
+#[test]
 fn a_refusal_meant_for_an_earlier_life_does_not_hit() {
     let (mut a, _) = couple();
     let refuse = |echo| {
@@ -450,6 +477,14 @@ fn bad_settings_are_refused_by_name() {
         let identity = Identity { chunk, ..good.identity };
         let error = new(Settings { identity, ..good }, &[]);
         assert_eq!(error, SettingsError::Chunk { room: VALUES });
+    }
+    for timing in [
+        Timing { retry: 0, ..TIMING },
+        Timing { probe: 0, ..TIMING },
+        Timing { patience: 0, ..TIMING },
+        Timing { silence: 15, ..TIMING },
+    ] {
+        assert_eq!(new(Settings { timing, ..good }, &[]), SettingsError::Timing);
     }
     let identity = Identity { outer: 0, ..good.identity };
     assert_eq!(new(Settings { identity, ..good }, &[]), SettingsError::Chunk { room: VALUES });

@@ -13,6 +13,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
 {
     pub(super) fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
+        if let Phase::Diverged(divergence) = learner.phase() {
+            self.diverged = true;
+            return Step::Diverged(divergence);
+        }
         self.bury(learner.state().round, now);
         if self.restart {
             self.restart = false;

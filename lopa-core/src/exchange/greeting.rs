@@ -36,12 +36,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     ) {
         let Message { sender, session, epoch, .. } = *message;
         if sender == self.settings.node {
-            // An echo of ourselves is a bus; another challenge is another node with our number.
-            let own = self
-                .neighbours
-                .iter()
-                .any(|n| n.peer.node == hello.to && n.challenge == hello.challenge);
-            if !own && !self.duplicate {
+            // An echo of ourselves is a bus; another session is another node with our number.
+            if session != self.settings.boot && !self.duplicate {
                 self.duplicate = true;
                 self.refuse_twin = Some((link, sender, hello.challenge));
                 self.counters.refused = self.counters.refused.saturating_add(1);
@@ -58,11 +54,22 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             let counter =
                 if known { &mut self.counters.refused } else { &mut self.counters.foreign };
             *counter = counter.saturating_add(1);
-            self.refuse_twin = known.then_some((link, sender, hello.challenge));
+            if known {
+                self.refuse_twin = Some((link, sender, hello.challenge));
+            }
             return;
         };
-        let weight = (n.peer.weight.to_bits() != hello.weight.to_bits()).then_some(Reason::Weight);
         let news = core::mem::replace(&mut n.heard, hello.challenge) != hello.challenge;
+        if hello.echo != n.challenge {
+            // It does not know us yet, or it speaks from the past: nothing follows but an answer.
+            if news {
+                n.hello_at = Some(now);
+            } else {
+                n.hello_soon(now, &timing);
+            }
+            return;
+        }
+        let weight = (n.peer.weight.to_bits() != hello.weight.to_bits()).then_some(Reason::Weight);
         if let Some(reason) = own.difference(&hello.identity).or(weight) {
             if n.standing != Standing::Refused(reason) {
                 self.counters.refused = self.counters.refused.saturating_add(1);
@@ -72,13 +79,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             n.hello_at = None;
             return;
         }
-        if hello.echo != n.challenge {
-            // It does not know us yet, or it speaks from the past: nothing follows but an answer.
-            if news {
-                n.hello_at = Some(now);
-            } else {
-                n.hello_soon(now, &timing);
-            }
+        // No node could begin an epoch after the last, nor count chunks beyond the last: not said by a node.
+        let far = hello.start > self.settings.rounds
+            || hello.start.saturating_mul(self.chunks) > u64::MAX / 2;
+        if epoch >> 16 == u64::MAX >> 16 || far {
+            self.counters.malformed = self.counters.malformed.saturating_add(1);
             return;
         }
         (n.alive_at, n.ever, n.window) = (now, true, hello.window.min(32));
@@ -100,7 +105,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let invited = lost && !hello.dead && epoch > mine;
         if (lost || rebooted) && !invited {
             n.standing = Standing::Unmet;
-            n.known = hello.challenge;
+            if rebooted {
+                // With a new challenge its greetings from the life before are worth nothing.
+                self.give_up_anew(sender);
+            }
             let round = self.common_round(hello.round);
             self.begin(epoch_after(mine.max(epoch), self.settings.node), round, now);
             return;
@@ -134,13 +142,12 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             return;
         }
         if sender == self.settings.node {
-            let own = self.neighbours.iter().any(|n| n.challenge == refuse.echo);
-            self.duplicate |= own;
+            self.duplicate |= self.neighbours.iter().any(|n| n.challenge == refuse.echo);
             return;
         }
         if let Some(n) = find(&mut self.neighbours, link, sender)
             && n.counts()
-            && (refuse.echo == n.challenge || refuse.reason == Reason::Version)
+            && refuse.echo == n.challenge
         {
             n.standing = Standing::Refused(refuse.reason);
             n.hello_at = None;

@@ -172,8 +172,11 @@ impl<
     const FRAME: usize,
 > Exchange<NEIGHBOURS, LINKS, WINDOW, VALUES, FRAME>
 {
-    /// The least `FRAME`: the longest message with `VALUES` floats, and its checksum.
+    /// The least `FRAME`: the longest message with `VALUES` floats, and its seal.
     pub const FRAME_NEEDED: usize = wire::message_len(VALUES) + wire::SEAL_LONGEST;
+
+    /// The room [`Exchange::transmit`] needs.
+    pub const BUFFER: usize = wire::frame_len(wire::message_len(VALUES));
 
     /// An exchange for a node that has completed `round` rounds and was last in `epoch`; 0 and 0 for a new one.
     ///
@@ -216,8 +219,7 @@ impl<
 
     /// Writes the next frame for a link into `out`, if there is something to say, and returns its length.
     ///
-    /// `out` needs [`wire::frame_len`]`(`[`Exchange::FRAME_NEEDED`]`)` bytes; a frame that does not fit is not
-    /// sent.
+    /// `out` needs [`Exchange::BUFFER`] bytes; with fewer nothing is ever said.
     pub fn transmit<L: Learner + ?Sized>(
         &mut self,
         link: usize,
@@ -225,6 +227,9 @@ impl<
         now: Micros,
         out: &mut [u8],
     ) -> Option<usize> {
+        if out.len() < Self::BUFFER {
+            return None;
+        }
         let len = self.table.transmit(link, learner, now, out)?;
         let count = &mut self.table.counters;
         count.sent = count.sent.saturating_add(1);
@@ -292,6 +297,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     ) -> Result<Self, SettingsError> {
         if settings.node > 0xffff {
             return Err(SettingsError::Number { node: settings.node });
+        }
+        let Timing { retry, probe, patience, silence, .. } = settings.timing;
+        if retry == 0 || probe == 0 || patience == 0 || silence < 16 {
+            return Err(SettingsError::Timing);
         }
         let vectors = if settings.identity.scheme == Scheme::GradientTracking { 2 } else { 1 };
         let chunk = settings.identity.chunk as usize;

@@ -18,9 +18,13 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 return self.message(link, &message, now);
             }
             Ok(Err(MessageError::Version { sender })) => {
-                if let Some(neighbour) = find(&mut self.neighbours, link, sender) {
-                    neighbour.refuse = Some(Reason::Version);
-                    neighbour.standing = Standing::Refused(Reason::Version);
+                let refused = Standing::Refused(Reason::Version);
+                if let Some(n) = find(&mut self.neighbours, link, sender)
+                    && n.standing != refused
+                {
+                    // Said once: it will answer in a version we do not know either.
+                    n.refuse = Some(Reason::Version);
+                    (n.standing, n.hello_at) = (refused, None);
                 }
                 &mut self.counters.refused
             }
@@ -119,8 +123,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
 
     fn acks(&mut self, link: usize, sender: u32, acks: &Acks, now: Micros) {
         let (node, timing) = (self.settings.node, self.settings.timing);
-        // A neighbour cannot have what was not sent: one round of lead at most.
-        let most = self.round.saturating_add(1).saturating_mul(self.chunks);
+        // A neighbour cannot have what was not sent.
+        let most = self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks);
         let for_us = acks.held.iter().find(|held| held.to == node).filter(|_| acks.next <= most);
         if let (Some(held), Some(n)) = (for_us, find(&mut self.neighbours, link, sender)) {
             let lost = n.acknowledged(acks.next, held.chunks, now, &timing);

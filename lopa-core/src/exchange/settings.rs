@@ -121,6 +121,8 @@ pub enum SettingsError {
         /// The room.
         room: usize,
     },
+    /// Times of zero, or a silence shorter than sixteen of the smallest times.
+    Timing,
     /// A chunk, with y behind x for gradient tracking, has no value or more than the exchange has room for.
     Chunk {
         /// The room, in floats.
@@ -141,6 +143,9 @@ impl core::fmt::Display for SettingsError {
             }
             Self::Weights => write!(f, "the weights sum to one or more"),
             Self::TooMany { room } => write!(f, "there is room for {room} neighbours only"),
+            Self::Timing => {
+                write!(f, "retry, probe, patience must not be 0, silence not below 16 microseconds")
+            }
             Self::Chunk { room } => write!(f, "a chunk must have 1 to {room} values, y included"),
         }
     }

@@ -18,7 +18,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         now: Micros,
         out: &mut [u8],
     ) -> Option<usize> {
-        if let Some(body) = self.greeting(link, now) {
+        if !self.diverged
+            && let Some(body) = self.greeting(link, now)
+        {
             return self.send(body, out);
         }
         if let Some(reply) = self.reply(link, learner) {
@@ -139,14 +141,18 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     }
 
     pub(super) fn deadline(&self) -> Micros {
+        if self.diverged {
+            return Micros::MAX;
+        }
         let timing = &self.settings.timing;
         self.neighbours.iter().fold(Micros::MAX, |first, n| {
             let silent =
                 n.alive_at.saturating_add(if n.ever { timing.silence } else { timing.patience });
             let keep_alive = n.spoke_at.saturating_add(timing.keep_alive());
-            let always = [n.hello_at, n.retry_at, n.ack_at].into_iter().flatten();
-            let rest = [n.counts().then_some(silent), n.met().then_some(keep_alive)];
-            always.chain(rest.into_iter().flatten()).fold(first, Micros::min)
+            // Chunks and acknowledgements are only for neighbours that are met.
+            let met = [n.retry_at, n.ack_at, Some(keep_alive)].map(|at| at.filter(|_| n.met()));
+            let rest = [n.hello_at, n.counts().then_some(silent)];
+            met.into_iter().chain(rest).flatten().fold(first, Micros::min)
         })
     }
 }

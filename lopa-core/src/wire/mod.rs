@@ -14,11 +14,17 @@ pub use seal::Seal;
 /// The bytes of the longest seal of this build.
 pub const SEAL_LONGEST: usize = seal::LONGEST;
 
-/// The longest message with `values` floats: every number of its head at its longest.
+/// The longest message with `values` floats: every number of its head at its longest. At least as long as the longest
+/// message without values, a reply with counters.
 #[must_use]
 pub const fn message_len(values: usize) -> usize {
-    // version, sender, session, epoch, kind; round, chunk; a position, a count of acks and the acks; a count of bytes.
-    (1 + 5 + 5 + 10 + 1) + (10 + 5) + (10 + 1 + ACKS * (5 + 5)) + 5 + 4 * values
+    // version, sender, session, epoch, kind.
+    let head = 1 + 5 + 5 + 10 + 1;
+    // round, chunk; a position, a count of acks and the acks; a count of bytes.
+    let data = head + (10 + 5) + (10 + 1 + ACKS * (5 + 5)) + 5 + 4 * values;
+    // tag, kind, sixteen counters.
+    let counters = head + 5 + 1 + 16 * 10;
+    if data > counters { data } else { counters }
 }
 
 /// Writes a message into `out` as one frame; `None` if it does not fit.

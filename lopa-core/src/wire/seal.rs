@@ -18,8 +18,9 @@ pub(crate) const LONGEST: usize = if cfg!(feature = "auth") { 8 } else { 4 };
 ///
 /// Plain frames end with CRC-32, which finds every accident. With the feature `auth` and a key they end with
 /// `SipHash`-2-4 of the message instead, eight bytes that nobody makes without the key. Frames are not secret. An old
-/// frame sent again changes nothing: data and acknowledgements count in their own session, epoch and place only,
-/// greetings must echo a challenge, and requests count up.
+/// frame sent again changes nothing that is learned: data and acknowledgements count in their own session, epoch and
+/// place only, greetings and refusals must echo a challenge, and requests count up. One thing it can do: within its own
+/// session and epoch it passes for a sign of life, so whoever can play a recording can hide that a node has died.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Seal {
     #[cfg(feature = "auth")]
