@@ -126,23 +126,23 @@ fn config_batch() -> lopa_core::batch::Batch {
 fn everything() -> Option<()> {
     let (train, validation) = (samples()?, samples()?);
     if let Ok(problem) = Logistic::new(train, validation) {
-        both(&problem);
+        both(problem);
         predict(problem);
     }
     if let Ok(problem) = Ridge::new(train, validation) {
-        both(&problem);
+        both(problem);
         predict(problem);
     }
     if let Ok(problem) = Meta::<LogisticLoss>::new(train, validation, black_box(1.0)) {
-        both(&problem);
+        both(problem);
     }
     if let Ok(problem) = Meta::<SquaredLoss>::new(train, validation, black_box(1.0)) {
-        both(&problem);
+        both(problem);
         predict(problem);
     }
     let (hidden, classes, mu) = (black_box(3), black_box(2), black_box(0.5));
     if let Ok(problem) = SharedLayer::new(train, validation, hidden, classes, mu) {
-        both(&problem);
+        both(problem);
         predict(problem);
     }
     let parts = QuadraticParts {
@@ -155,7 +155,7 @@ fn everything() -> Option<()> {
         rigidity: black_box(0.1),
     };
     if let Ok(problem) = Quadratic::new(parts) {
-        both(&problem);
+        both(problem);
         let (mut v, mut out) = ([0.0_f32; 8], [0.0_f32; 8]);
         problem.hypergradient(floats(), black_box(&mut v), black_box(&mut out));
         black_box((v, out));
@@ -240,5 +240,7 @@ pub extern "C" fn _start() -> ! {
     #[cfg(feature = "planted")]
     black_box(floats()[black_box(3)]);
     everything();
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }
