@@ -37,9 +37,6 @@ fn distance(network: &Network, fleet: &Fleet, nodes: &[usize], of: &[usize]) -> 
 
 /// All that are on have met all that are on, in one epoch, and hold the others for dead.
 fn at_peace(network: &Network, on: &[usize]) {
-    for &i in on {
-        println!("{} node {i} epoch {:x} round {} {:?} epochs {}", network.now(), network.exchange(i).epoch(), network.node(i).state().round, network.exchange(i).standings().collect::<Vec<_>>(), network.exchange(i).counters().epochs);
-    }
     let epoch = network.exchange(on[0]).epoch();
     for &i in on {
         assert_eq!(network.exchange(i).epoch(), epoch, "node {i}");

@@ -120,7 +120,16 @@ pub fn linking(wiring: Wiring, chunk: u32, values: usize) -> Linking {
         if wiring == Wiring::Direct { 8 } else { 32 },
         compute[1],
     );
-    Linking { wiring, baud, compute, chunk, timing, seal: Seal::PLAIN, faults: Faults::NONE, seed: 1 }
+    Linking {
+        wiring,
+        baud,
+        compute,
+        chunk,
+        timing,
+        seal: Seal::PLAIN,
+        faults: Faults::NONE,
+        seed: 1,
+    }
 }
 
 /// The exchange of a simulated node.
