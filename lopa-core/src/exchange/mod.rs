@@ -36,6 +36,24 @@
 //! weight into the node's own), gradient tracking starts anew with y = z, and the news spreads through the
 //! greetings. A node that comes back, rebooted or across a mended link, begins another epoch. Of epochs begun at
 //! the same time the highest wins.
+//!
+//! # What it costs
+//!
+//! Bytes on the wire over bytes of values, greetings and acknowledgements included, at n = 784, 60 rounds, no loss:
+//!
+//! | network | chunk | LG | GT |
+//! |---|---:|---:|---:|
+//! | ring of 5, a line for each pair | 196 | 1.032 | 1.017 |
+//! | star of 5 through a router | 392 | 1.028 | 1.019 |
+//! | ring of 4 on a shared bus | 392 | 1.033 | 1.026 |
+//!
+//! ```sh
+//! cargo test -p lopa-tests --test exchange without_loss -- --nocapture
+//! ```
+//!
+//! What loss adds in frames, bytes and repairs is in `tests/exchange.table`, made and checked by the same test. A
+//! window of one chunk leaves a line idle while acknowledgements travel; where bytes take long to arrive, as through
+//! USB, a window of eight carries 3.6 times as much (`a_window_keeps_a_line_busy`).
 
 mod advancing;
 mod greeting;
