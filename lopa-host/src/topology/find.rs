@@ -1,0 +1,235 @@
+//! A graph for a wanted rho.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use lopa_core::draw::{Draws, Purpose, Stream};
+
+use super::layout::shuffle;
+use super::{Topology, TopologyError, Weights};
+
+/// The most nodes that [`find`] searches for.
+pub const MOST_NODES_TO_FIND: u32 = 1_000;
+
+/// Searches that start afresh.
+const STARTS: u32 = 16;
+/// Changes tried in each of them.
+const CHANGES: u32 = 300;
+/// No closer than this is tried for.
+const CLOSE: f64 = 1.0e-9;
+/// Multiplications after which a search ends: some seconds.
+const WORK: usize = 2_000_000_000;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The graph.
+    pub topology: Topology,
+    /// Its rho, with Metropolis weights.
+    pub rho: f64,
+    /// The rho that was wanted.
+    pub wanted: f64,
+}
+
+impl Found {
+    /// How far the graph's rho is from the wanted one.
+    #[must_use]
+    pub fn off(&self) -> f64 {
+        (self.rho - self.wanted).abs()
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (nodes, links) = (self.topology.nodes(), self.topology.links().count());
+        write!(
+            f,
+            "{nodes} nodes and {links} links have rho = {:.6}, {:.1e} from the wanted {}",
+            self.rho,
+            self.off(),
+            self.wanted
+        )
+    }
+}
+
+/// Why a search did not start.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FindError {
+    /// No network has such a rho.
+    Rho(f64),
+    /// There are too many nodes to search.
+    Nodes(u32),
+    /// There are no nodes.
+    Topology(TopologyError),
+}
+
+impl fmt::Display for FindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rho(rho) => {
+                write!(f, "rho = {rho} cannot be: it is at least 0 and below 1 for any network")
+            }
+            Self::Nodes(nodes) => write!(
+                f,
+                "a search among graphs of {nodes} nodes takes too long: {MOST_NODES_TO_FIND} are the most; for \
+                 more, vary the parameters of a small world or a geometric graph"
+            ),
+            Self::Topology(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FindError {}
+
+/// A graph whose rho with Metropolis weights is as close to `wanted` as a search of some seconds gets.
+///
+/// It starts from paths and rings, adds links in random order until rho has fallen to where it should be, and
+/// then adds, removes and moves single links as long as that comes closer. The same seed finds the same graph.
+///
+/// ```
+/// let found = lopa_host::topology::find(0.79, 10, 1)?;
+/// assert_eq!(found.topology.nodes(), 10);
+/// assert!(found.off() < 0.01);
+/// # Ok::<(), lopa_host::topology::FindError>(())
+/// ```
+///
+/// # Errors
+/// Refuses a rho outside [0, 1), and fewer nodes than 1 or more than [`MOST_NODES_TO_FIND`].
+pub fn find(wanted: f64, nodes: u32, seed: u64) -> Result<Found, FindError> {
+    if !(0.0..1.0).contains(&wanted) {
+        return Err(FindError::Rho(wanted));
+    }
+    if nodes > MOST_NODES_TO_FIND {
+        return Err(FindError::Nodes(nodes));
+    }
+    let path = Topology::path(nodes).map_err(FindError::Topology)?;
+    let rho = Weights::metropolis(&path).spectrum().rho();
+    let best = Found { topology: path, rho, wanted };
+    let mut search = Search { nodes, best, work: WORK };
+    for family in [Topology::star, Topology::complete] {
+        search.consider(family(nodes).map_err(FindError::Topology)?);
+    }
+    for start in 0..STARTS {
+        let mut stream = Draws { seed, node: 0 }.stream(start.into(), Purpose::custom(0x0074_6f06));
+        let Some(found) = search.descend(start % 2 == 1, &mut stream) else { break };
+        search.improve(found, &mut stream);
+        if search.best.off() <= CLOSE {
+            break;
+        }
+    }
+    Ok(search.best)
+}
+
+type Links = Vec<(u32, u32)>;
+
+struct Search {
+    nodes: u32,
+    best: Found,
+    work: usize,
+}
+
+impl Search {
+    /// How far a graph's rho is from the wanted one, with its sign; the closest graph is kept. Nothing when all
+    /// work is done.
+    fn consider(&mut self, topology: Topology) -> Option<f64> {
+        let weights = Weights::metropolis(&topology);
+        let spectrum = weights.spectrum();
+        self.work = self.work.checked_sub((spectrum.steps + 10) * (weights.edges().len() + 10))?;
+        let (rho, wanted) = (spectrum.rho(), self.best.wanted);
+        let found = Found { topology, rho, wanted };
+        if found.off() < self.best.off() {
+            self.best = found;
+        }
+        Some(rho - wanted)
+    }
+
+    /// The same for links, which need not connect all nodes: then infinite.
+    fn excess(&mut self, links: &[(u32, u32)]) -> Option<f64> {
+        match Topology::new(self.nodes, links.iter().copied()) {
+            Ok(topology) => self.consider(topology),
+            Err(_) => Some(f64::INFINITY),
+        }
+    }
+
+    /// Adds links to a path or ring, as many as bring rho from above to below the wanted one.
+    fn descend(&mut self, closed: bool, stream: &mut Stream) -> Option<Links> {
+        let base = |(a, b): &(u32, u32)| b - a == 1 || (closed && b - a == self.nodes - 1);
+        let all = (0..self.nodes).flat_map(|a| (a + 1..self.nodes).map(move |b| (a, b)));
+        let (mut links, mut more): (Links, Links) = all.partition(base);
+        shuffle(&mut more, stream);
+        let fixed = links.len();
+        links.append(&mut more);
+        // Rho is above with `few` links, or they are none; it is not with `many`, or they are all.
+        let (mut few, mut many) = (fixed, links.len());
+        while few + 1 < many {
+            let middle = few.midpoint(many);
+            let above = self.excess(&links[..middle])? > 0.0;
+            *(if above { &mut few } else { &mut many }) = middle;
+        }
+        let few_off = self.excess(&links[..few])?.abs();
+        let many_off = self.excess(&links[..many])?.abs();
+        links.truncate(if few_off < many_off { few } else { many });
+        Some(links)
+    }
+
+    /// Adds, removes or moves links as long as that comes closer.
+    fn improve(&mut self, mut links: Links, stream: &mut Stream) -> Option<()> {
+        let mut off = self.excess(&links)?.abs();
+        for _ in 0..CHANGES {
+            let mut changed = links.clone();
+            // One change adds or removes a link, two may move one.
+            for _ in 0..1 + stream.next() % 2 {
+                toggle(&mut changed, self.nodes, stream);
+            }
+            let now = self.excess(&changed)?.abs();
+            if now < off {
+                (links, off) = (changed, now);
+            }
+            if off <= CLOSE {
+                break;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Adds a link between any two nodes, or removes it if there is one. Links are as often removed as added.
+fn toggle(links: &mut Links, nodes: u32, stream: &mut Stream) {
+    let mut below = |bound: u32| NonZeroU32::new(bound).map(|bound| stream.below(bound));
+    if below(2) == Some(0) {
+        if let Some(index) = below(links.len() as u32) {
+            links.swap_remove(index as usize);
+        }
+        return;
+    }
+    let (Some(a), Some(b)) = (below(nodes), below(nodes)) else { return };
+    let link = (a.min(b), a.max(b));
+    if a != b && !links.contains(&link) {
+        links.push(link);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for rho in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
+            let error = find(rho, 10, 0).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("rho = {rho} cannot be")), "{error}");
+        }
+        assert_eq!(find(0.5, 0, 0), Err(FindError::Topology(TopologyError::Empty)));
+        assert!(find(0.5, 1_001, 0).unwrap_err().to_string().contains("1000 are the most"));
+    }
+
+    #[test]
+    fn few_nodes_leave_little_choice() {
+        for nodes in 1..3 {
+            let found = find(0.5, nodes, 0).unwrap();
+            assert_eq!(found.topology, Topology::path(nodes).unwrap());
+            assert!((found.off() - 0.5).abs() < 1e-12);
+        }
+        assert_eq!(find(0.0, 6, 0).unwrap().topology, Topology::complete(6).unwrap());
+    }
+}

@@ -1,0 +1,260 @@
+//! Who talks to whom, and with which weight.
+//!
+//! - [`Topology`]: an undirected, connected graph; its [families](Topology#families), or an [edge
+//!   list](edge_list);
+//! - [`Kind`]: a topology by its name in a file or on a command line, such as `grid 3x4`;
+//! - [`Weights`]: the mixing matrix W on a graph, by Metropolis' rule or from a file;
+//! - [`spectrum`]: how fast W mixes, and [`find()`] a graph that mixes as fast as wanted;
+//! - [`drawing`]: a picture of it.
+//!
+//! ```
+//! use lopa_host::topology::{Kind, Weights};
+//! let kind: Kind = "torus 4x5".parse()?;
+//! let topology = kind.build(None, 0)?;
+//! let weights = Weights::metropolis(&topology);
+//! assert_eq!((topology.nodes(), topology.links().count()), (20, 40));
+//! assert!((weights.spectrum().rho() - 0.5236).abs() < 1e-4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+
+use lopa_core::network::Edge;
+
+pub mod drawing;
+pub mod edge_list;
+mod families;
+mod find;
+mod kind;
+mod layout;
+mod random;
+pub mod spectrum;
+mod weights;
+
+pub use find::{FindError, Found, MOST_NODES_TO_FIND, find};
+pub use kind::{BuildError, Kind, KindError};
+pub use layout::Layout;
+pub use random::RandomError;
+pub use weights::{Weights, WeightsError};
+
+/// The most nodes of a graph.
+pub const MOST_NODES: u32 = 1 << 24;
+
+/// The most links of a graph.
+pub const MOST_LINKS: usize = 1 << 26;
+
+/// An undirected, connected graph.
+///
+/// ```
+/// use lopa_host::topology::Topology;
+/// let ring = Topology::ring(5);
+/// assert_eq!(ring.links().count(), 5);
+/// // Metropolis: each node of a ring has two neighbours, so every weight is 1/3.
+/// assert!(ring.metropolis().iter().all(|edge| edge.weight == 1.0 / 3.0));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    /// Where each node's neighbours start in `ends`, and where the last one's stop.
+    starts: Vec<usize>,
+    /// Every node's neighbours in ascending order, one node after the other.
+    ends: Vec<u32>,
+}
+
+/// Why a graph was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TopologyError {
+    /// There are no nodes.
+    Empty,
+    /// A link names a node there is not, or joins a node to itself.
+    Link(u32, u32),
+    /// No path leads from node 0 to these, which are connected among themselves.
+    Disconnected(Vec<u32>),
+    /// There are more than [`MOST_NODES`] nodes or [`MOST_LINKS`] links.
+    TooLarge,
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "a network needs at least one node"),
+            Self::Link(a, b) => {
+                write!(f, "link {a}-{b} names a missing node or joins a node to itself")
+            }
+            Self::Disconnected(nodes) => {
+                let shown: Vec<String> = nodes.iter().take(8).map(u32::to_string).collect();
+                let (noun, more) =
+                    (if nodes.len() == 1 { "node" } else { "nodes" }, nodes.len() - shown.len());
+                write!(f, "no path leads from node 0 to {noun} {}", shown.join(", "))?;
+                if more > 0 {
+                    write!(f, " and {more} more")?;
+                }
+                write!(f, ": add a link that connects the network")
+            }
+            Self::TooLarge => write!(
+                f,
+                "the network is too large: at most {MOST_NODES} nodes and {MOST_LINKS} links"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TopologyError {}
+
+impl Topology {
+    /// A graph of `nodes` nodes with the given links; a link given twice counts once.
+    ///
+    /// # Errors
+    /// Refuses links that make no sense, and graphs that are not connected.
+    pub fn new(
+        nodes: u32,
+        links: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<Self, TopologyError> {
+        match nodes {
+            0 => return Err(TopologyError::Empty),
+            _ if nodes > MOST_NODES => return Err(TopologyError::TooLarge),
+            _ => {}
+        }
+        let mut sorted = Vec::new();
+        for (a, b) in links {
+            if a == b || a >= nodes || b >= nodes {
+                return Err(TopologyError::Link(a, b));
+            }
+            if sorted.len() == MOST_LINKS {
+                return Err(TopologyError::TooLarge);
+            }
+            sorted.push((a.min(b), a.max(b)));
+        }
+        sorted.sort_unstable();
+        sorted.dedup();
+        let topology = Self::of_sorted(nodes as usize, &sorted);
+
+        let mut reached = vec![false; nodes as usize];
+        topology.component(0, &mut reached);
+        match (0..nodes).find(|&node| !reached[node as usize]) {
+            Some(node) => Err(TopologyError::Disconnected(topology.component(node, &mut reached))),
+            None => Ok(topology),
+        }
+    }
+
+    /// From links that are sorted, each once, lower number first.
+    fn of_sorted(nodes: usize, links: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0; nodes + 1];
+        for &(a, b) in links {
+            starts[a as usize + 1] += 1;
+            starts[b as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        // In this order a node's lower neighbours come before its higher ones, both ascending.
+        let mut next = starts.clone();
+        let mut ends = vec![0; 2 * links.len()];
+        for &(a, b) in links {
+            for (node, other) in [(a, b), (b, a)] {
+                ends[next[node as usize]] = other;
+                next[node as usize] += 1;
+            }
+        }
+        Self { starts, ends }
+    }
+
+    /// The nodes that a path joins to `node`, ascending; marks them.
+    fn component(&self, node: u32, reached: &mut [bool]) -> Vec<u32> {
+        reached[node as usize] = true;
+        let mut found = vec![node];
+        let mut next = 0;
+        while let Some(&node) = found.get(next) {
+            next += 1;
+            for &other in self.neighbours(node) {
+                if !std::mem::replace(&mut reached[other as usize], true) {
+                    found.push(other);
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// A node's neighbours in ascending order; none for a node there is not.
+    #[must_use]
+    pub fn neighbours(&self, node: u32) -> &[u32] {
+        match self.starts.get(node as usize..) {
+            Some(&[start, end, ..]) => &self.ends[start..end],
+            _ => &[],
+        }
+    }
+
+    /// The links, each once, lower number first.
+    pub fn links(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.directed().filter(|(a, b)| a < b)
+    }
+
+    /// Both directions of every link, sorted.
+    fn directed(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..self.nodes() as u32).flat_map(|a| self.neighbours(a).iter().map(move |&b| (a, b)))
+    }
+
+    /// Metropolis weights, 1 / (1 + the larger degree): doubly stochastic whatever the graph.
+    #[must_use]
+    pub fn metropolis(&self) -> Vec<Edge> {
+        let degree = |node: u32| self.neighbours(node).len();
+        self.directed()
+            .map(|(node, neighbour)| {
+                let weight = 1.0 / (1 + degree(node).max(degree(neighbour))) as f32;
+                Edge { node, neighbour, weight }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_symmetric_and_leave_something_for_the_node_itself() {
+        let star = Topology::new(5, (1..5).map(|b| (0, b))).unwrap();
+        let edges = star.metropolis();
+        for edge in &edges {
+            let back = Edge { node: edge.neighbour, neighbour: edge.node, ..*edge };
+            assert!(edges.contains(&back));
+        }
+        for node in 0..5 {
+            let own: f32 = edges.iter().filter(|e| e.node == node).map(|e| e.weight).sum();
+            assert!(own < 1.0, "{own}");
+        }
+        assert!(edges.is_sorted_by_key(|e| (e.node, e.neighbour)));
+    }
+
+    #[test]
+    fn bad_graphs_are_refused_by_name() {
+        assert_eq!(Topology::new(0, []), Err(TopologyError::Empty));
+        assert_eq!(Topology::new(3, [(0, 3)]), Err(TopologyError::Link(0, 3)));
+        assert_eq!(Topology::new(3, [(1, 1)]), Err(TopologyError::Link(1, 1)));
+        assert_eq!(Topology::new(u32::MAX, []), Err(TopologyError::TooLarge));
+        let error = Topology::new(6, [(0, 1), (2, 4), (4, 5)]).unwrap_err();
+        assert_eq!(error, TopologyError::Disconnected(vec![2, 4, 5]));
+        let text =
+            "no path leads from node 0 to nodes 2, 4, 5: add a link that connects the network";
+        assert_eq!(error.to_string(), text);
+        let error = Topology::new(11, (2..11).map(|b| (1, b))).unwrap_err().to_string();
+        assert!(error.contains("nodes 1, 2, 3, 4, 5, 6, 7, 8 and 2 more:"), "{error}");
+        let error = Topology::new(2, []).unwrap_err().to_string();
+        assert!(error.contains("to node 1:"), "{error}");
+    }
+
+    #[test]
+    fn links_and_neighbours_are_sorted_and_each_once() {
+        let graph = Topology::new(4, [(3, 1), (0, 1), (1, 3), (2, 1), (0, 3)]).unwrap();
+        assert_eq!(graph.links().collect::<Vec<_>>(), [(0, 1), (0, 3), (1, 2), (1, 3)]);
+        assert_eq!(graph.neighbours(1), [0, 2, 3]);
+        assert_eq!(graph.neighbours(2), [1]);
+        assert!(graph.neighbours(4).is_empty() && graph.neighbours(u32::MAX).is_empty());
+    }
+}

@@ -1,0 +1,338 @@
+//! Graphs by chance: Erdős–Rényi, geometric, small world. The same seed gives the same graph everywhere.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::num::NonZeroU32;
+
+use lopa_core::draw::{Draws, Purpose, Stream};
+
+use super::{Topology, TopologyError};
+
+/// How often a graph is drawn before giving up on a connected one.
+const TRIES: u32 = 100;
+
+const ERDOS_RENYI: Purpose = Purpose::custom(0x0074_6f01);
+const GEOMETRIC: Purpose = Purpose::custom(0x0074_6f02);
+const SMALL_WORLD: Purpose = Purpose::custom(0x0074_6f03);
+
+/// Why there is no such random graph.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RandomError {
+    /// A parameter is out of range.
+    Parameter {
+        /// Its name.
+        name: &'static str,
+        /// What it may be.
+        range: &'static str,
+        /// What it was.
+        got: f64,
+    },
+    /// No graph drawn was connected.
+    Unlucky {
+        /// How many were drawn.
+        tries: u32,
+        /// What to change.
+        advice: String,
+    },
+    /// The graph itself was refused.
+    Topology(TopologyError),
+}
+
+impl fmt::Display for RandomError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter { name, range, got } => write!(f, "{name} must be {range}, not {got}"),
+            Self::Unlucky { tries, advice } => {
+                write!(f, "none of {tries} graphs drawn was connected: {advice}")
+            }
+            Self::Topology(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RandomError {}
+
+impl From<TopologyError> for RandomError {
+    fn from(error: TopologyError) -> Self {
+        Self::Topology(error)
+    }
+}
+
+/// # Families by chance
+impl Topology {
+    /// Erdős and Rényi's: every two nodes are linked with the same `probability`.
+    ///
+    /// ```
+    /// # use lopa_host::topology::Topology;
+    /// let graph = Topology::erdos_renyi(20, 0.3, 7)?;
+    /// assert_eq!(graph, Topology::erdos_renyi(20, 0.3, 7)?);
+    /// assert_ne!(graph, Topology::erdos_renyi(20, 0.3, 8)?);
+    /// # Ok::<(), lopa_host::topology::RandomError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Refuses a probability outside (0, 1], and gives up when no graph drawn is connected.
+    pub fn erdos_renyi(nodes: u32, probability: f64, seed: u64) -> Result<Self, RandomError> {
+        if !(probability > 0.0 && probability <= 1.0) {
+            let range = "above 0 and at most 1";
+            return Err(RandomError::Parameter {
+                name: "the probability",
+                range,
+                got: probability,
+            });
+        }
+        if probability == 1.0 {
+            return Ok(Self::complete(nodes)?);
+        }
+        let advice = || {
+            let enough = libm::log(f64::from(nodes)) / f64::from(nodes);
+            format!("try a probability well above ln(nodes)/nodes = {enough:.2}, or another seed")
+        };
+        until_connected(nodes, seed, ERDOS_RENYI, advice, |stream| {
+            pairs(nodes, probability, stream)
+        })
+    }
+
+    /// Random geometric: nodes fall on a unit square; those at most `radius` apart are linked, like radios.
+    ///
+    /// # Errors
+    /// Refuses a radius that is not positive, and gives up when no graph drawn is connected.
+    pub fn geometric(nodes: u32, radius: f64, seed: u64) -> Result<Self, RandomError> {
+        if !(radius > 0.0 && radius.is_finite()) {
+            let range = "above 0";
+            return Err(RandomError::Parameter { name: "the radius", range, got: radius });
+        }
+        let advice = || {
+            let share = libm::log(f64::from(nodes)) / (std::f64::consts::PI * f64::from(nodes));
+            let enough = share.sqrt();
+            format!(
+                "try a radius well above sqrt(ln(nodes)/(pi nodes)) = {enough:.2}, or another seed"
+            )
+        };
+        until_connected(nodes, seed, GEOMETRIC, advice, |stream| close(nodes, radius, stream))
+    }
+
+    /// Watts and Strogatz's small world: a ring in which every node talks to the nearest `neighbours`, half
+    /// before and half after, and each link's far end moves to any other node with probability `rewired`.
+    ///
+    /// # Errors
+    /// Refuses an odd number of neighbours, or not fewer than nodes, and a probability outside [0, 1]; gives up
+    /// when no graph drawn is connected.
+    pub fn small_world(
+        nodes: u32,
+        neighbours: u32,
+        rewired: f64,
+        seed: u64,
+    ) -> Result<Self, RandomError> {
+        if neighbours == 0 || !neighbours.is_multiple_of(2) || neighbours >= nodes {
+            let (name, range) =
+                ("the number of neighbours", "even, above 0 and below the number of nodes");
+            return Err(RandomError::Parameter { name, range, got: neighbours.into() });
+        }
+        if !(0.0..=1.0).contains(&rewired) {
+            let (name, range) = ("the probability of rewiring", "between 0 and 1");
+            return Err(RandomError::Parameter { name, range, got: rewired });
+        }
+        let advice = || "try more neighbours, less rewiring, or another seed".to_owned();
+        until_connected(nodes, seed, SMALL_WORLD, advice, |stream| {
+            rewire(nodes, neighbours, rewired, stream)
+        })
+    }
+}
+
+/// Draws links until they connect all nodes.
+fn until_connected<L: Iterator<Item = (u32, u32)>>(
+    nodes: u32,
+    seed: u64,
+    purpose: Purpose,
+    advice: impl Fn() -> String,
+    draw: impl Fn(Stream) -> L,
+) -> Result<Topology, RandomError> {
+    if nodes > super::MOST_NODES {
+        return Err(TopologyError::TooLarge.into());
+    }
+    for attempt in 0..TRIES {
+        let stream = Draws { seed, node: 0 }.stream(attempt.into(), purpose);
+        match Topology::new(nodes, draw(stream)) {
+            Err(TopologyError::Disconnected(_)) => {}
+            other => return Ok(other?),
+        }
+    }
+    Err(RandomError::Unlucky { tries: TRIES, advice: advice() })
+}
+
+/// A number in [0, 1) with all bits that an `f64` has.
+fn unit(stream: &mut Stream) -> f64 {
+    let wide = (u64::from(stream.next()) << 32) | u64::from(stream.next());
+    (wide >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
+/// Every pair with the same probability below one, in time of the pairs taken: the pairs skipped before the
+/// next one taken follow a geometric distribution (Batagelj and Brandes, 2005).
+fn pairs(nodes: u32, probability: f64, mut stream: Stream) -> impl Iterator<Item = (u32, u32)> {
+    let scale = 1.0 / libm::log1p(-probability);
+    let (mut low, mut high) = (-1_i64, 1_i64);
+    std::iter::from_fn(move || {
+        // As far as i64 reaches at most, so a tiny probability ends the iteration.
+        let skipped = (libm::log(1.0 - unit(&mut stream)) * scale) as i64;
+        low = low.saturating_add(1).saturating_add(skipped);
+        while low >= high && high < i64::from(nodes) {
+            low -= high;
+            high += 1;
+        }
+        (high < i64::from(nodes)).then_some((low as u32, high as u32))
+    })
+}
+
+/// Nodes on the unit square, and the pairs at most `radius` apart; only nodes of adjoining cells are compared.
+fn close(nodes: u32, radius: f64, mut stream: Stream) -> impl Iterator<Item = (u32, u32)> {
+    let points: Vec<[f64; 2]> =
+        (0..nodes).map(|_| [unit(&mut stream), unit(&mut stream)]).collect();
+    // Cells at least as wide as the radius, and no more of them than nodes.
+    let side = (1.0 / radius).min(f64::from(nodes).sqrt()).max(1.0) as usize;
+    let cell = move |point: [f64; 2]| point.map(|at| (at * side as f64) as usize);
+    let mut cells = vec![Vec::new(); side * side];
+    for (node, &point) in (0_u32..).zip(&points) {
+        let [column, row] = cell(point);
+        cells[row * side + column].push(node);
+    }
+    (0..nodes).flat_map(move |a| {
+        let here = points[a as usize];
+        let [column, row] = cell(here);
+        let mut found = Vec::new();
+        for row in row.saturating_sub(1)..(row + 2).min(side) {
+            for column in column.saturating_sub(1)..(column + 2).min(side) {
+                for &b in &cells[row * side + column] {
+                    let [x, y] = points[b as usize];
+                    let (x, y) = (x - here[0], y - here[1]);
+                    if a < b && x * x + y * y <= radius * radius {
+                        found.push((a, b));
+                    }
+                }
+            }
+        }
+        found
+    })
+}
+
+/// A ring of `neighbours` nearest ones, with some far ends moved; links that would be double or loops are not.
+fn rewire(
+    nodes: u32,
+    neighbours: u32,
+    rewired: f64,
+    mut stream: Stream,
+) -> impl Iterator<Item = (u32, u32)> {
+    let link = |a: u32, b: u32| (a.min(b), a.max(b));
+    let after = |a: u32, step: u32| ((u64::from(a) + u64::from(step)) % u64::from(nodes)) as u32;
+    let lattice = || (1..=neighbours / 2).flat_map(move |step| (0..nodes).map(move |a| (a, step)));
+    let mut links: BTreeSet<(u32, u32)> =
+        lattice().map(|(a, step)| link(a, after(a, step))).collect();
+    let mut degrees = vec![neighbours; nodes as usize];
+    let bound = NonZeroU32::new(nodes).unwrap_or(NonZeroU32::MIN);
+    for (a, step) in lattice() {
+        let old = link(a, after(a, step));
+        // A node that talks to all others already has nowhere to move a link to.
+        if unit(&mut stream) >= rewired || degrees[a as usize] >= nodes - 1 {
+            continue;
+        }
+        let far = loop {
+            let far = stream.below(bound);
+            if far != a && !links.contains(&link(a, far)) {
+                break far;
+            }
+        };
+        links.remove(&old);
+        links.insert(link(a, far));
+        degrees[after(a, step) as usize] -= 1;
+        degrees[far as usize] += 1;
+    }
+    links.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(round: u64) -> Stream {
+        Draws { seed: 5, node: 0 }.stream(round, Purpose::custom(0))
+    }
+
+    #[test]
+    fn every_pair_is_as_likely_as_asked() {
+        let mut counts = [[0; 6]; 6];
+        for round in 0..10_000 {
+            let drawn: Vec<_> = pairs(6, 0.3, stream(round)).collect();
+            assert!(drawn.iter().all(|(a, b)| a < b) && drawn.is_sorted_by_key(|(a, b)| (*b, *a)));
+            drawn.iter().for_each(|&(a, b)| counts[a as usize][b as usize] += 1);
+        }
+        for (a, row) in counts.iter().enumerate() {
+            for count in &row[a + 1..] {
+                assert!((2_800..3_200).contains(count), "{counts:?}");
+            }
+        }
+        assert_eq!(pairs(1_000, 1e-300, stream(0)).count(), 0);
+    }
+
+    #[test]
+    fn cells_miss_no_pair() {
+        for (round, radius) in [(0, 0.03), (1, 0.1), (2, 0.33), (3, 0.9), (4, 7.0)] {
+            let mut again = stream(round);
+            let points: Vec<_> = (0..80).map(|_| (unit(&mut again), unit(&mut again))).collect();
+            let near = |a: usize, b: usize| {
+                let (x, y) = (points[a].0 - points[b].0, points[a].1 - points[b].1);
+                x * x + y * y <= radius * radius
+            };
+            let all = (0..80).flat_map(|a| (a + 1..80).map(move |b| (a, b)));
+            let expected: BTreeSet<(u32, u32)> =
+                all.filter(|&(a, b)| near(a, b)).map(|(a, b)| (a as u32, b as u32)).collect();
+            assert!(!expected.is_empty());
+            assert_eq!(close(80, radius, stream(round)).collect::<BTreeSet<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn rewiring_keeps_the_number_of_links_and_moves_its_share() {
+        let lattice: BTreeSet<_> = rewire(500, 6, 0.0, stream(0)).collect();
+        assert_eq!(lattice.len(), 1_500);
+        assert!(
+            lattice.contains(&(0, 3)) && lattice.contains(&(0, 497)) && !lattice.contains(&(0, 4))
+        );
+        let moved: BTreeSet<_> = rewire(500, 6, 0.2, stream(0)).collect();
+        assert_eq!(moved.len(), 1_500);
+        let kept = moved.intersection(&lattice).count();
+        assert!((1_140..1_260).contains(&kept), "{kept}");
+        // Nowhere to go: every node talks to all others.
+        assert_eq!(rewire(5, 4, 1.0, stream(0)).count(), 10);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_advice() {
+        let text = |result: Result<Topology, RandomError>| result.unwrap_err().to_string();
+        assert_eq!(
+            text(Topology::erdos_renyi(50, 0.01, 1)),
+            "none of 100 graphs drawn was connected: try a probability well above ln(nodes)/nodes = 0.08, \
+             or another seed"
+        );
+        assert!(text(Topology::geometric(50, 0.05, 1)).contains("= 0.16, or another seed"));
+        for p in [0.0, -0.1, 1.5, f64::NAN] {
+            assert!(text(Topology::erdos_renyi(5, p, 1)).contains("above 0 and at most 1, not"));
+        }
+        for radius in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert!(text(Topology::geometric(5, radius, 1)).contains("the radius must be above 0"));
+        }
+        for (nodes, k) in [(10, 0), (10, 3), (4, 4), (0, 2)] {
+            assert!(text(Topology::small_world(nodes, k, 0.1, 1)).contains("must be even"));
+        }
+        assert!(text(Topology::small_world(10, 2, -0.1, 1)).contains("rewiring must be between"));
+        assert_eq!(Topology::erdos_renyi(0, 0.5, 1), Err(TopologyError::Empty.into()));
+        assert_eq!(Topology::geometric(0, 0.5, 1), Err(TopologyError::Empty.into()));
+        assert_eq!(Topology::geometric(u32::MAX, 0.5, 1), Err(TopologyError::TooLarge.into()));
+    }
+
+    #[test]
+    fn one_node_is_connected() {
+        assert_eq!(Topology::erdos_renyi(1, 0.5, 1).unwrap().nodes(), 1);
+        assert_eq!(Topology::geometric(1, 0.5, 1).unwrap().nodes(), 1);
+        assert_eq!(Topology::erdos_renyi(7, 1.0, 1).unwrap().links().count(), 21);
+    }
+}

@@ -1,0 +1,369 @@
+//! The mixing matrix W on a graph: symmetric, doubly stochastic, connected.
+
+use std::fmt;
+
+use lopa_core::network::Edge;
+
+use super::{Topology, TopologyError};
+
+/// A validated mixing matrix, without its diagonal: a node keeps what its neighbours leave of one.
+///
+/// ```
+/// use lopa_host::topology::{Topology, Weights};
+/// let metropolis = Weights::metropolis(&Topology::path(3)?);
+/// let third = 1.0 / 3.0_f32;
+/// let text = format!("{},{third},0\n{third},{third},{third}\n0,{third},{}", 2.0 * third, 2.0 * third);
+/// assert_eq!(Weights::parse(&text)?, metropolis);
+///
+/// let error = Weights::parse("0.5, 0.5\n0.4, 0.6").unwrap_err();
+/// assert_eq!(error.to_string(), "row 0, column 1 has 0.5 but row 1, column 0 has 0.4: W must be symmetric");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    topology: Topology,
+    edges: Vec<Edge>,
+}
+
+/// Why a matrix was refused. Rows and columns are counted from 0, as nodes are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WeightsError {
+    /// An element is not a number, not finite or negative.
+    Element {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// What it says.
+        text: String,
+    },
+    /// A row is not as long as the first one.
+    Length {
+        /// The row.
+        row: usize,
+        /// Its length.
+        got: usize,
+        /// The first one's.
+        first: usize,
+    },
+    /// There are not as many rows as columns.
+    Square {
+        /// The rows.
+        rows: usize,
+        /// The columns.
+        columns: usize,
+    },
+    /// Two elements differ that must be the same.
+    Asymmetric {
+        /// A row.
+        row: usize,
+        /// A column.
+        column: usize,
+        /// What stands there.
+        here: f32,
+        /// What stands where row and column are exchanged.
+        there: f32,
+    },
+    /// A row's sum is not one.
+    Sum {
+        /// The row.
+        row: usize,
+        /// Its sum.
+        sum: f64,
+    },
+    /// No node keeps anything and all links lead from one half of the nodes to the other: the halves would
+    /// exchange their values for ever.
+    Periodic,
+    /// The graph was refused.
+    Topology(TopologyError),
+    /// The matrix has another number of nodes than the graph.
+    Nodes {
+        /// The matrix's.
+        got: usize,
+        /// The graph's.
+        wanted: usize,
+    },
+    /// A weight stands where the graph has no link.
+    NoLink {
+        /// Its row.
+        row: u32,
+        /// Its column.
+        column: u32,
+    },
+    /// A link has no weight.
+    NoWeight {
+        /// Its row.
+        row: u32,
+        /// Its column.
+        column: u32,
+    },
+}
+
+impl fmt::Display for WeightsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Element { row, column, text } => write!(
+                f,
+                "row {row}, column {column}: `{text}` must be a finite number, zero or above"
+            ),
+            Self::Length { row, got, first } => {
+                write!(f, "row {row} has {got} columns, but row 0 has {first}")
+            }
+            Self::Square { rows, columns } => write!(
+                f,
+                "there are {rows} rows of {columns} columns: W has a row and a column a node"
+            ),
+            Self::Asymmetric { row, column, here, there } => write!(
+                f,
+                "row {row}, column {column} has {here} but row {column}, column {row} has {there}: W must be \
+                 symmetric"
+            ),
+            Self::Sum { row, sum } => write!(
+                f,
+                "row {row} sums to {sum}: every row must sum to 1; write nine digits of each number"
+            ),
+            Self::Periodic => write!(
+                f,
+                "no node keeps a share of its own value and the network has two sides, which would swap values \
+                 for ever: put something on the diagonal"
+            ),
+            Self::Topology(error) => error.fmt(f),
+            Self::Nodes { got, wanted } => {
+                write!(f, "the weights are for {got} nodes, but the network has {wanted}")
+            }
+            Self::NoLink { row, column } => write!(
+                f,
+                "row {row}, column {column} has a weight, but nodes {row} and {column} are not linked"
+            ),
+            Self::NoWeight { row, column } => {
+                write!(
+                    f,
+                    "row {row}, column {column} is zero, but nodes {row} and {column} are linked"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for WeightsError {}
+
+impl Weights {
+    /// Metropolis' rule: [`Topology::metropolis`].
+    #[must_use]
+    pub fn metropolis(topology: &Topology) -> Self {
+        Self { topology: topology.clone(), edges: topology.metropolis() }
+    }
+
+    /// Reads a matrix: a row a line, separated by commas or white space; what follows a `#` is a comment. Nodes
+    /// are linked where it is positive.
+    ///
+    /// # Errors
+    /// Names the row (and column) that is wrong, or the nodes that no path leads to.
+    pub fn parse(text: &str) -> Result<Self, WeightsError> {
+        let rows = rows(text)?;
+        let at = |row: usize, column: u32| {
+            let row = &rows[row];
+            row.binary_search_by_key(&column, |&(column, _)| column).map_or(0.0, |i| row[i].1)
+        };
+        let mut edges = Vec::new();
+        for (row, elements) in rows.iter().enumerate() {
+            let node = row as u32;
+            for &(neighbour, weight) in elements {
+                let (column, there) = (neighbour as usize, at(neighbour as usize, node));
+                if there != weight {
+                    return Err(WeightsError::Asymmetric { row, column, here: weight, there });
+                }
+                if node != neighbour {
+                    edges.push(Edge { node, neighbour, weight });
+                }
+            }
+            let sum: f64 = elements.iter().map(|&(_, weight)| f64::from(weight)).sum();
+            // Each number, and each sum of a program that works in f32, is rounded once.
+            let slack = (elements.len() + 1) as f64 * f64::from(f32::EPSILON);
+            if (sum - 1.0).abs() > slack {
+                return Err(WeightsError::Sum { row, sum });
+            }
+        }
+        let links = edges.iter().filter(|e| e.node < e.neighbour).map(|e| (e.node, e.neighbour));
+        let topology = Topology::new(rows.len() as u32, links).map_err(WeightsError::Topology)?;
+        let keeps = (0..).zip(&rows).any(|(row, _)| at(row, row as u32) > 0.0);
+        if !keeps && two_sided(&topology) {
+            return Err(WeightsError::Periodic);
+        }
+        Ok(Self { topology, edges })
+    }
+
+    /// Checks that there is a weight exactly where this graph has a link.
+    ///
+    /// # Errors
+    /// Names the first row and column where there is not.
+    pub fn fit(&self, topology: &Topology) -> Result<(), WeightsError> {
+        let (got, wanted) = (self.topology.nodes(), topology.nodes());
+        if got != wanted {
+            return Err(WeightsError::Nodes { got, wanted });
+        }
+        let missing = |from: &Topology, of: &Topology| {
+            from.links().find(|(a, b)| of.neighbours(*a).binary_search(b).is_err())
+        };
+        if let Some((row, column)) = missing(&self.topology, topology) {
+            return Err(WeightsError::NoLink { row, column });
+        }
+        if let Some((row, column)) = missing(topology, &self.topology) {
+            return Err(WeightsError::NoWeight { row, column });
+        }
+        Ok(())
+    }
+
+    /// The graph: nodes are linked where W is positive.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Both directions of every link, sorted by (node, neighbour).
+    #[must_use]
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// The same, to keep.
+    #[must_use]
+    pub fn into_edges(self) -> Vec<Edge> {
+        self.edges
+    }
+}
+
+/// The elements of a square matrix that are not zero, row by row.
+fn rows(text: &str) -> Result<Vec<Vec<(u32, f32)>>, WeightsError> {
+    let (mut rows, mut columns) = (Vec::new(), 0);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let row = rows.len();
+        let (mut elements, mut length) = (Vec::new(), 0);
+        for text in fields(line) {
+            let number = text.parse::<f32>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+            let element = number.ok_or_else(|| WeightsError::Element {
+                row,
+                column: length,
+                text: text.to_owned(),
+            })?;
+            if element > 0.0 {
+                elements.push((length as u32, element));
+            }
+            length += 1;
+        }
+        if row == 0 {
+            columns = length;
+        }
+        if length != columns {
+            return Err(WeightsError::Length { row, got: length, first: columns });
+        }
+        rows.push(elements);
+    }
+    match rows.len() {
+        0 => Err(WeightsError::Topology(TopologyError::Empty)),
+        len if len != columns => Err(WeightsError::Square { rows: len, columns }),
+        _ => Ok(rows),
+    }
+}
+
+/// What stands between commas, or between white space in a line without commas.
+fn fields(line: &str) -> Box<dyn Iterator<Item = &str> + '_> {
+    if line.contains(',') {
+        Box::new(line.split(',').map(str::trim))
+    } else {
+        Box::new(line.split_whitespace())
+    }
+}
+
+/// Whether all links lead from one half of the nodes to the other.
+fn two_sided(topology: &Topology) -> bool {
+    let mut side = vec![None; topology.nodes()];
+    let mut next = vec![(0_u32, false)];
+    while let Some((node, here)) = next.pop() {
+        match side[node as usize].replace(here) {
+            Some(before) if before != here => return false,
+            Some(_) => {}
+            None => next.extend(topology.neighbours(node).iter().map(|&other| (other, !here))),
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Weights::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_matrix_of_any_program_is_read() {
+        let topology = Topology::erdos_renyi(30, 0.2, 4).unwrap();
+        let weights = Weights::metropolis(&topology);
+        // Once with the digits of f64 and once with those of f32; rounded sums in both.
+        for wide in [true, false] {
+            let mut matrix = vec![vec![0.0_f64; 30]; 30];
+            for e in weights.edges() {
+                let degree = |node| topology.neighbours(node).len();
+                let exact = 1.0 / (1 + degree(e.node).max(degree(e.neighbour))) as f64;
+                matrix[e.node as usize][e.neighbour as usize] = exact;
+            }
+            let mut text = String::from("# W\n\n");
+            for (i, row) in matrix.iter_mut().enumerate() {
+                row[i] = 1.0 - row.iter().sum::<f64>();
+                let row =
+                    row.iter().map(|&w| if wide { w.to_string() } else { (w as f32).to_string() });
+                text += &row.collect::<Vec<_>>().join(if wide { ", " } else { "\t" });
+                text += "\r\n";
+            }
+            assert_eq!(Weights::parse(&text).unwrap(), weights);
+        }
+        assert_eq!(weights.fit(&topology), Ok(()));
+        assert_eq!(Weights::parse("1").unwrap().edges(), []);
+    }
+
+    #[test]
+    fn errors_name_row_and_column() {
+        for wrong in ["x", "nan", "inf", "1e39", "-0.5", ""] {
+            assert_eq!(
+                error(&format!("0.5,0.5,0\n0.5,0,{wrong}\n0,0.5,0.5")),
+                format!("row 1, column 2: `{wrong}` must be a finite number, zero or above")
+            );
+        }
+        assert_eq!(error("1 0\n0"), "row 1 has 1 columns, but row 0 has 2");
+        assert!(error("0.5 0.5").starts_with("there are 1 rows of 2 columns"));
+        assert!(error("# nothing").contains("at least one node"));
+        assert!(
+            error("0.5 0.5 0\n0.5 0.5 0\n0 0.1 0.9")
+                .starts_with("row 2, column 1 has 0.1 but row 1")
+        );
+        assert!(error("0.5 0.5 0\n0.5 0.25 0.2\n0 0.2 0.8").starts_with("row 1 sums to 0.95"));
+        // Four digits are too few, and the advice says so.
+        assert!(error("0.6667 0.3333\n0.3333 0.6666").contains("write nine digits"));
+        assert!(error("1 0 0\n0 .5 .5\n0 .5 .5").contains("from node 0 to nodes 1, 2:"));
+        assert!(error("0 1\n1 0").contains("put something on the diagonal"));
+        assert!(error("0 .5 0 .5\n.5 0 .5 0\n0 .5 0 .5\n.5 0 .5 0").contains("two sides"));
+        // A triangle has no two sides.
+        assert!(Weights::parse("0 .5 .5\n.5 0 .5\n.5 .5 0").is_ok());
+    }
+
+    #[test]
+    fn weights_of_another_graph_are_refused() {
+        let ring = Weights::metropolis(&Topology::ring(4));
+        let text = |topology: &Topology| ring.fit(topology).unwrap_err().to_string();
+        assert_eq!(text(&Topology::ring(5)), "the weights are for 4 nodes, but the network has 5");
+        assert_eq!(
+            text(&Topology::path(4).unwrap()),
+            "row 0, column 3 has a weight, but nodes 0 and 3 are not linked"
+        );
+        assert_eq!(
+            text(&Topology::complete(4).unwrap()),
+            "row 0, column 2 is zero, but nodes 0 and 2 are linked"
+        );
+    }
+}
