@@ -1,9 +1,13 @@
 //! Data with a known truth: everyone's labels hang on the same few features, each node's in its own way.
 
+use std::sync::Arc;
+
 use lopa_core::draw::{Draws, Purpose, Stream};
 use lopa_core::problem::ProblemError;
 use lopa_core::problems::Logistic;
 use lopa_core::samples::{Features, Labels, Samples, SamplesError};
+
+use crate::data::{self, Class, Table, Targets, Values};
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +61,19 @@ impl Shard {
         let (train, validation) =
             (train.map_err(ShardError::Samples)?, validation.map_err(ShardError::Samples)?);
         Logistic::new(train, validation).map_err(ShardError::Problem)
+    }
+}
+
+impl From<Shard> for data::Shard {
+    /// The same samples, not copied, in the form in which data from files comes.
+    fn from(shard: Shard) -> Self {
+        let classes: Arc<[Class]> = Arc::new([Class::new(-1, "-1"), Class::new(1, "+1")]);
+        let table = |set: Set| {
+            let (values, targets) = (Values::Floats(set.features), Targets::Class(set.labels));
+            Table::trusted(values, set.width, targets, Arc::clone(&classes))
+        };
+        let test = Some(Arc::new(table(shard.test)));
+        Self { train: table(shard.train), validation: table(shard.validation), test }
     }
 }
 

@@ -1,0 +1,85 @@
+//! CIFAR-10 in its binary form: a label byte, then 32 x 32 pixels as planes of red, green and blue.
+
+use std::path::Path;
+
+use super::dataset::Dataset;
+use super::error::{Fault, FileError, Place};
+use super::source::{MOST_VALUES, Source, find, need};
+use super::table::{Class, Table, Targets, Values};
+
+/// The pixels of an image, over three planes.
+pub const WIDTH: usize = 3072;
+
+/// The classes, in the order of their labels from 0 on.
+pub const CLASSES: [&str; 10] =
+    ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"];
+
+/// The published batches `data_batch_1.bin` to `data_batch_5.bin` and `test_batch.bin`, or `train.bin` and
+/// `test.bin` with some of their records; each plain or with `.gz`.
+///
+/// # Errors
+/// Names the file that is missing or damaged.
+pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
+    let folder = folder.as_ref();
+    let train = if let Some(file) = find(folder, &["train.bin"]) {
+        read(&[file])?
+    } else {
+        let batch = |number| need(folder, &[format!("data_batch_{number}.bin").as_str()]);
+        read(&(1..=5).map(batch).collect::<Result<Vec<_>, _>>()?)?
+    };
+    let test = read(&[need(folder, &["test_batch.bin", "test.bin"])?])?;
+    Ok(Dataset { train, test: Some(test) })
+}
+
+/// The records of one or more files, one after the other. All ten classes are known, also those that do not
+/// occur.
+///
+/// # Errors
+/// Names the file, the record and what is wrong with it.
+///
+/// ```
+/// let dir = tempfile::tempdir()?;
+/// let file = dir.path().join("a_horse_and_a_dog.bin");
+/// let mut records = vec![0; 2 * 3073];
+/// (records[0], records[3073]) = (7, 5);
+/// std::fs::write(&file, records)?;
+/// let table = lopa_host::data::cifar::read(&[&file])?.pick(&["dog", "horse"])?;
+/// assert_eq!(table.labels(), Some(&[1, 0][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read<P: AsRef<Path>>(files: &[P]) -> Result<Table, FileError> {
+    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+    for file in files {
+        let mut source = Source::open(file.as_ref())?;
+        let mut record = Vec::with_capacity(1 + WIDTH);
+        for number in 0.. {
+            record.clear();
+            let found = source.read_to(&mut record, 1 + WIDTH as u64)?;
+            let place = Place::Record(number);
+            if let Some((&label, image)) = record.split_first() {
+                if usize::from(label) >= CLASSES.len() {
+                    let fault = Fault::Label { found: label.to_string(), allowed: "0 to 9" };
+                    return Err(source.error(place, fault));
+                }
+                if image.len() < WIDTH {
+                    return Err(source.error(place, Fault::Record { size: 1 + WIDTH, found }));
+                }
+                if pixels.len() > MOST_VALUES - WIDTH {
+                    let what = "the number of pixels";
+                    return Err(source.error(place, Fault::TooLarge { what, limit: MOST_VALUES }));
+                }
+                labels.push(label);
+                pixels.extend_from_slice(image);
+            } else if number == 0 {
+                return Err(source.error(Place::File, Fault::Empty));
+            } else {
+                break;
+            }
+        }
+    }
+    if labels.is_empty() {
+        return Err(FileError::new(Path::new("CIFAR-10"), Place::File, Fault::Empty));
+    }
+    let classes = (0_i16..).zip(CLASSES).map(|(label, name)| Class::new(label, name)).collect();
+    Ok(Table::trusted(Values::Bytes(pixels), WIDTH, Targets::Class(labels), classes))
+}

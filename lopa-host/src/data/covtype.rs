@@ -1,0 +1,80 @@
+//! Covertype of the UCI repository: 54 features of a piece of forest, and which of 7 kinds grows there.
+
+use std::path::Path;
+
+use super::error::{Fault, FileError};
+use super::source::{MOST_VALUES, need};
+use super::table::{Class, Table, Targets, Values};
+use super::text::{Lines, bare, excerpt, number};
+
+/// The features of a sample: ten measured ones, then 4 + 40 that are 0 or 1.
+pub const WIDTH: usize = 54;
+
+/// The classes, in the order of their labels from 1 on.
+pub const CLASSES: [&str; 7] = [
+    "Spruce/Fir",
+    "Lodgepole Pine",
+    "Ponderosa Pine",
+    "Cottonwood/Willow",
+    "Aspen",
+    "Douglas-fir",
+    "Krummholz",
+];
+
+/// `covtype.data`, plain or with `.gz`: 581,012 samples. There is no test part: hold one out with
+/// [`super::Dataset::hold_out`].
+///
+/// # Errors
+/// Names the file, line and column of what is wrong.
+pub fn load(folder: impl AsRef<Path>) -> Result<Table, FileError> {
+    read(need(folder.as_ref(), &["covtype.data"])?)
+}
+
+/// A file of that form, of any length: 54 numbers and a label from 1 to 7 a line, separated by commas. Class
+/// numbers count from 0, names and original labels are kept.
+///
+/// # Errors
+/// Names the file, line and column of what is wrong.
+///
+/// ```
+/// let dir = tempfile::tempdir()?;
+/// let file = dir.path().join("covtype.data");
+/// let row = |label| format!("{}{label}\n", "0.5,".repeat(54));
+/// std::fs::write(&file, row(2) + &row(5) + &row(3))?;
+/// let forest = lopa_host::data::covtype::read(&file)?.pick(&["Lodgepole", "Ponderosa"])?;
+/// assert_eq!(forest.labels(), Some(&[0, 1][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read(file: impl AsRef<Path>) -> Result<Table, FileError> {
+    let mut lines = Lines::open(file.as_ref())?;
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    while lines.advance()? {
+        if values.len() > MOST_VALUES - WIDTH {
+            let what = "the number of values";
+            return Err(lines.line(Fault::TooLarge { what, limit: MOST_VALUES }));
+        }
+        let text = lines.text()?;
+        let mut cells = text.split(',').map(bare).enumerate();
+        let before = values.len();
+        for (column, cell) in cells.by_ref().take(WIDTH) {
+            values.push(number(cell).map_err(|fault| lines.cell(column, fault))?);
+        }
+        let (label, rest) = (cells.next(), cells.count());
+        let Some((column, cell)) = label.filter(|_| rest == 0) else {
+            let found = values.len() - before + usize::from(label.is_some()) + rest;
+            return Err(lines.line(Fault::Ragged { expected: WIDTH + 1, found }));
+        };
+        match cell.parse::<u8>() {
+            Ok(label) if (1..=7).contains(&label) => labels.push(label - 1),
+            _ => {
+                let fault = Fault::Label { found: excerpt(cell), allowed: "1 to 7" };
+                return Err(lines.cell(column, fault));
+            }
+        }
+    }
+    if labels.is_empty() {
+        return Err(lines.file(Fault::Empty));
+    }
+    let classes = (1_i16..).zip(CLASSES).map(|(label, name)| Class::new(label, name)).collect();
+    Ok(Table::trusted(Values::Floats(values), WIDTH, Targets::Class(labels), classes))
+}

@@ -1,0 +1,76 @@
+//! Numbers separated by commas: one sample a row, the label first.
+//!
+//! A first row in which no cell is a number is a header and skipped. Blank lines are skipped, white space and
+//! quotes around a number are allowed.
+
+use std::path::Path;
+
+use lopa_core::samples::LabelKind;
+
+use super::error::{Fault, FileError};
+use super::source::MOST_VALUES;
+use super::table::{Table, Values};
+use super::text::{Column, Lines, bare, number};
+
+/// Reads a file. `labels` says what the first column is: two classes (0 and 1, or -1 and +1), classes (0 to
+/// 255), or real targets.
+///
+/// # Errors
+/// Names the file, line and column of what is wrong.
+///
+/// ```
+/// use lopa_core::samples::LabelKind;
+/// let dir = tempfile::tempdir()?;
+/// let file = dir.path().join("train.csv");
+/// std::fs::write(&file, "label,height,width\n-1,0.5,2\n+1,0.25,1e3\n")?;
+/// let table = lopa_host::data::csv::read(&file, LabelKind::Binary)?;
+/// assert_eq!((table.len(), table.width()), (2, 2));
+/// assert_eq!(table.samples(LabelKind::Binary)?.label(0), -1.0);
+///
+/// std::fs::write(&file, "1,0.5\n0,nan\n")?;
+/// let error = lopa_host::data::csv::read(&file, LabelKind::Binary).unwrap_err();
+/// assert!(error.to_string().contains("line 2, column 2: nan is not finite"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read(file: impl AsRef<Path>, labels: LabelKind) -> Result<Table, FileError> {
+    let mut lines = Lines::open(file.as_ref())?;
+    let (mut values, mut labels) = (Vec::new(), Column::new(labels));
+    let (mut first, mut cells) = (true, None);
+    while lines.advance()? {
+        let text = lines.text()?;
+        let found = text.split(',').count();
+        let expected = *cells.get_or_insert(found);
+        if found != expected {
+            return Err(lines.line(Fault::Ragged { expected, found }));
+        }
+        if expected < 2 {
+            return Err(lines.line(Fault::NoFeatures));
+        }
+        if std::mem::take(&mut first) && is_header(text) {
+            continue;
+        }
+        if values.len() > MOST_VALUES.saturating_sub(expected) {
+            let what = "the number of values";
+            return Err(lines.line(Fault::TooLarge { what, limit: MOST_VALUES }));
+        }
+        for (column, cell) in text.split(',').map(bare).enumerate() {
+            let read = match column {
+                0 => labels.push(cell),
+                _ => number(cell).map(|value| values.push(value)),
+            };
+            read.map_err(|fault| lines.cell(column, fault))?;
+        }
+    }
+    if labels.len() == 0 {
+        return Err(lines.file(Fault::Empty));
+    }
+    let width = values.len() / labels.len();
+    let (targets, classes) = labels.finish();
+    Ok(Table::trusted(Values::Floats(values), width, targets, classes))
+}
+
+/// No cell is a number, and at least one says something.
+fn is_header(text: &str) -> bool {
+    text.split(',').map(bare).all(|cell| cell.parse::<f32>().is_err())
+        && text.split(',').any(|cell| !bare(cell).is_empty())
+}

@@ -1,0 +1,195 @@
+//! Dealing samples out: everyone's share, cut into training and validation.
+
+use std::sync::Arc;
+
+use lopa_core::draw::Draws;
+
+use super::chance::{self, shuffled};
+use super::dataset::Dataset;
+use super::partition::{LEAST, Partition, PartitionError, Pool, even};
+use super::shard::Shard;
+use super::table::Table;
+
+/// How a data set becomes shards.
+///
+/// ```
+/// use lopa_host::data::{Class, Dataset, Deal, Partition, Table, Targets, Values, label_counts};
+/// let labels = [0, 1, 2].repeat(200);
+/// let classes = ["a", "b", "c"].map(|name| Class::new(0, name));
+/// let values = Values::Bytes(vec![0; 600]);
+/// let table = Table::new(values, 1, Targets::Class(labels), classes.into())?;
+///
+/// let deal = Deal::new(3, Partition::LabelSubsets { classes: 1 }, 7);
+/// let shards = deal.shards(Dataset::new(table, None)?)?;
+/// assert!(shards.iter().all(|shard| shard.train.len() == 100 && shard.validation.len() == 100));
+/// assert!(label_counts(&shards).iter().all(|node| node.contains(&200)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Deal {
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// Who gets what.
+    pub partition: Partition,
+    /// How many samples are dealt out, drawn from all; without it, as many as can be.
+    pub samples: Option<usize>,
+    /// The part of a node's share that is for validation, above 0 and below 1.
+    pub validation: f64,
+    /// What nodes are judged by.
+    pub test: TestPart,
+    /// The seed: the same seed, the same shards.
+    pub seed: u64,
+}
+
+/// What nodes are judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TestPart {
+    /// All by the whole test part.
+    #[default]
+    Common,
+    /// Each by as many test samples as have its own mixture of classes, copied: a personal model need not know
+    /// what its node never sees. Real targets have no classes, and a common test.
+    Matched,
+}
+
+/// The rows that a node gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// For training.
+    pub train: Vec<u32>,
+    /// For validation.
+    pub validation: Vec<u32>,
+}
+
+impl Deal {
+    /// All samples, half of them for validation, a common test.
+    #[must_use]
+    pub const fn new(nodes: u32, partition: Partition, seed: u64) -> Self {
+        Self { nodes, partition, samples: None, validation: 0.5, test: TestPart::Common, seed }
+    }
+
+    /// The rows of `table` that every node gets; no row goes to two.
+    ///
+    /// # Errors
+    /// Refuses settings out of range, and says which node has too few samples, and of which class.
+    pub fn shares(&self, table: &Table) -> Result<Vec<Share>, PartitionError> {
+        if self.nodes == 0 {
+            return Err(PartitionError::NoNodes);
+        }
+        if !(self.validation > 0.0 && self.validation < 1.0) {
+            let (name, value, allowed) = ("validation", self.validation, "above 0 and below 1");
+            return Err(PartitionError::Setting { name, value, allowed });
+        }
+        let found = table.len();
+        let samples = self.samples.unwrap_or(found);
+        if samples > found {
+            return Err(PartitionError::Samples { wanted: samples, found });
+        }
+        let nodes = self.nodes as usize;
+        if samples / nodes < LEAST {
+            // Dealt evenly, the last node has least.
+            return Err(PartitionError::Few { node: nodes - 1, found: samples / nodes });
+        }
+        let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, chance::POOL);
+        let mut rows = shuffled(found, &mut stream);
+        if !matches!(self.partition, Partition::LabelRatio(_)) {
+            rows.truncate(samples);
+        }
+        let shares = match self.partition {
+            Partition::Iid => deal_evenly(&rows, nodes),
+            _ => {
+                let labels = table.labels().ok_or(PartitionError::Real)?;
+                let mut by_class = vec![Vec::new(); table.classes().len()];
+                rows.iter().for_each(|&row| by_class[usize::from(labels[row as usize])].push(row));
+                let (classes, seed) = (table.classes(), self.seed);
+                let pool = Pool { rows: &by_class, classes, nodes: self.nodes, seed };
+                match self.partition {
+                    Partition::Dirichlet { alpha } => pool.dirichlet(alpha)?,
+                    Partition::LabelSubsets { classes } => pool.subsets(classes)?,
+                    Partition::LabelRatio(ratio) => pool.ratio(ratio, self.samples)?,
+                    Partition::Iid => Vec::new(),
+                }
+            }
+        };
+        (0..).zip(shares).map(|(node, share)| self.cut(node, share)).collect()
+    }
+
+    /// The shards themselves.
+    ///
+    /// # Errors
+    /// As [`Deal::shares`]; and a matched test needs samples of every class that the node has.
+    pub fn shards(&self, data: Dataset) -> Result<Vec<Shard>, PartitionError> {
+        let shares = self.shares(&data.train)?;
+        let test = data.test.map(Arc::new);
+        let shard = |(node, share): (u32, &Share)| {
+            let train = data.train.gather(&share.train);
+            let validation = data.train.gather(&share.validation);
+            let mut shard = Shard { train, validation, test: test.clone() };
+            if let (TestPart::Matched, Some(test)) = (self.test, &test) {
+                shard.test = Some(self.matched(node, &shard.counts(), test)?);
+            }
+            Ok(shard)
+        };
+        (0..).zip(&shares).map(shard).collect()
+    }
+
+    /// As many test samples as can be had with classes in the proportions of `counts`.
+    fn matched(
+        &self,
+        node: u32,
+        counts: &[usize],
+        test: &Arc<Table>,
+    ) -> Result<Arc<Table>, PartitionError> {
+        let Some(labels) = test.labels() else { return Ok(Arc::clone(test)) };
+        let there = test.counts();
+        // The class that is used up first.
+        let mut scarce = None;
+        for (class, (&wanted, &left)) in counts.iter().zip(&there).enumerate() {
+            if wanted > 0 && left == 0 {
+                let class = test.classes()[class].name.clone();
+                return Err(PartitionError::Class { node: node as usize, class, wanted: 1, left });
+            }
+            let fewer = |(w, l): (usize, usize)| left * w < l * wanted;
+            if wanted > 0 && scarce.is_none_or(fewer) {
+                scarce = Some((wanted, left));
+            }
+        }
+        let Some((wanted, left)) = scarce else { return Ok(Arc::clone(test)) };
+        let mut quota: Vec<usize> = counts.iter().map(|count| count * left / wanted).collect();
+        let mut stream = Draws { seed: self.seed, node }.stream(0, chance::TEST);
+        let mut rows = shuffled(test.len(), &mut stream);
+        rows.retain(|&row| {
+            let quota = &mut quota[usize::from(labels[row as usize])];
+            let take = *quota > 0;
+            *quota -= usize::from(take);
+            take
+        });
+        Ok(Arc::new(test.gather(&rows)))
+    }
+
+    /// Cuts a node's share in two, at random.
+    fn cut(&self, node: u32, mut share: Vec<u32>) -> Result<Share, PartitionError> {
+        let found = share.len();
+        if found < LEAST {
+            return Err(PartitionError::Few { node: node as usize, found });
+        }
+        let mut stream = Draws { seed: self.seed, node }.stream(0, chance::CUT);
+        chance::shuffle(&mut share, &mut stream);
+        let validation = (self.validation * found as f64 + 0.5) as usize;
+        let validation = share.split_off(found - validation.clamp(1, found - 1));
+        Ok(Share { train: share, validation })
+    }
+}
+
+fn deal_evenly(rows: &[u32], nodes: usize) -> Vec<Vec<u32>> {
+    let mut rest = rows;
+    let next = |node| {
+        let (share, left) = rest.split_at(even(rows.len(), nodes, node));
+        rest = left;
+        share.to_vec()
+    };
+    (0..nodes).map(next).collect()
+}
+
+#[cfg(test)]
+mod tests;

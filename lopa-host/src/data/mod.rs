@@ -1,0 +1,47 @@
+//! Data: read from files, brought to one form, dealt out to nodes.
+//!
+//! Files become a [`Table`], in each of these forms plain or gzipped (told apart by their first bytes):
+//!
+//! - [`mnist`], [`covtype`], [`cifar`]: the public originals, as their owners publish them;
+//! - [`csv`], [`libsvm`]: anybody's own;
+//! - [`folders`]: a folder a node, already dealt out.
+//!
+//! A [`Dataset`] is a table to learn from and one to judge by. [`Dataset::pick`] keeps some classes, a
+//! [`Deal`] hands the rest out to nodes, [`standardise`] brings the features to one scale.
+//!
+//! ```no_run
+//! use lopa_host::data::{Deal, Partition, mnist, standardise};
+//! let digits = mnist::load("data/mnist")?.pick(&["0", "1"])?;
+//! let deal = Deal { samples: Some(12_000), ..Deal::new(10, Partition::Iid, 7) };
+//! let mut shards = deal.shards(digits)?;
+//! standardise(&mut shards)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The same seed gives the same shards on every platform.
+
+pub mod cifar;
+pub mod covtype;
+pub mod csv;
+pub mod folders;
+pub mod libsvm;
+pub mod mnist;
+
+mod chance;
+mod dataset;
+mod deal;
+mod error;
+mod partition;
+mod shard;
+mod source;
+mod standard;
+mod table;
+mod text;
+
+pub use dataset::Dataset;
+pub use deal::{Deal, Share, TestPart};
+pub use error::{Fault, FileError, Place};
+pub use partition::{LabelRatio, Partition, PartitionError};
+pub use shard::{Shard, label_counts};
+pub use standard::{Standard, StandardError, standardise};
+pub use table::{Class, Table, TableError, Targets, Values};

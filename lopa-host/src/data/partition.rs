@@ -1,0 +1,335 @@
+//! Ways to deal samples out to nodes, and why one may fail.
+
+use lopa_core::draw::Draws;
+
+use super::chance::{self, dirichlet};
+use super::table::Class;
+
+/// How samples are dealt out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Partition {
+    /// Everyone gets the same mixture and, to within one, as many.
+    Iid,
+    /// Every node gets some of the classes, drawn at random, and a class is shared evenly by those that have
+    /// it. Every class goes to someone.
+    LabelSubsets {
+        /// How many classes a node gets.
+        classes: usize,
+    },
+    /// Every class is shared in proportions drawn from a symmetric Dirichlet distribution.
+    Dirichlet {
+        /// Its parameter: the smaller, the more nodes differ.
+        alpha: f64,
+    },
+    /// Two classes, in half of the nodes mostly the one and in the rest mostly the other.
+    LabelRatio(LabelRatio),
+}
+
+/// The share of positive samples (class 1) that nodes get. All nodes get, to within one, as many samples.
+///
+/// The default is the paper's: 0.8 + a in the first half of the nodes, 0.35 + a in the rest, with a drawn
+/// uniformly from -0.15 to 0.15 for every node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LabelRatio {
+    /// In the first half of the nodes.
+    pub first: f64,
+    /// In the rest.
+    pub rest: f64,
+    /// How far a node may be off.
+    pub spread: f64,
+}
+
+impl Default for LabelRatio {
+    fn default() -> Self {
+        Self { first: 0.8, rest: 0.35, spread: 0.15 }
+    }
+}
+
+/// How often proportions are drawn again when a node gets next to nothing.
+const ATTEMPTS: u64 = 100;
+/// One sample to train with and one to validate with.
+pub(crate) const LEAST: usize = 2;
+
+/// What is dealt out: rows in a random order, by class.
+pub(crate) struct Pool<'a> {
+    pub(crate) rows: &'a [Vec<u32>],
+    pub(crate) classes: &'a [Class],
+    pub(crate) nodes: u32,
+    pub(crate) seed: u64,
+}
+
+impl Pool<'_> {
+    fn name(&self, class: usize) -> String {
+        self.classes.get(class).map_or_else(|| class.to_string(), |class| class.name.clone())
+    }
+
+    fn present(&self) -> Vec<usize> {
+        (0..self.rows.len()).filter(|&class| !self.rows[class].is_empty()).collect()
+    }
+
+    fn empty(&self) -> Vec<Vec<u32>> {
+        vec![Vec::new(); self.nodes as usize]
+    }
+
+    /// `classes` random ones for every node, and every class at some node.
+    pub(crate) fn subsets(&self, classes: usize) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let (present, nodes) = (self.present(), self.nodes as usize);
+        if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
+        {
+            return Err(PartitionError::Subsets { classes, of: present.len(), nodes: self.nodes });
+        }
+        let mut held: Vec<Vec<usize>> = (0..self.nodes)
+            .map(|node| {
+                let mut deck = present.clone();
+                let draws = Draws { seed: self.seed, node };
+                chance::shuffle(&mut deck, &mut draws.stream(0, chance::CLASSES));
+                deck.truncate(classes);
+                deck
+            })
+            .collect();
+        let mut holders = vec![0; self.rows.len()];
+        held.iter().flatten().for_each(|&class| holders[class] += 1);
+        let mut repair = Draws { seed: self.seed, node: 0 }.stream(0, chance::REPAIR);
+        for &missing in &present {
+            if holders[missing] > 0 {
+                continue;
+            }
+            // There are at least as many places as classes, so some class has two.
+            let mut spare = Vec::new();
+            for (node, held) in held.iter().enumerate() {
+                let twice = held.iter().enumerate().filter(|&(_, &class)| holders[class] > 1);
+                spare.extend(twice.map(|(place, _)| (node, place)));
+            }
+            let (node, place) = spare[chance::below(&mut repair, spare.len())];
+            holders[held[node][place]] -= 1;
+            holders[missing] += 1;
+            held[node][place] = missing;
+        }
+        let mut shares = self.empty();
+        let mut served = vec![0; self.rows.len()];
+        for (node, held) in held.iter().enumerate() {
+            for &class in held {
+                let (rows, place) = (&self.rows[class], served[class]);
+                served[class] += 1;
+                let cut = |place: usize| rows.len() * place / holders[class];
+                let share = &rows[cut(place)..cut(place + 1)];
+                if share.is_empty() {
+                    return Err(self.short(node, class, 1, 0));
+                }
+                shares[node].extend_from_slice(share);
+            }
+        }
+        Ok(shares)
+    }
+
+    /// Every class in proportions of its own.
+    pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Vec<Vec<u32>>, PartitionError> {
+        if !alpha.is_finite() || alpha < 1e-6 {
+            return Err(PartitionError::Setting {
+                name: "alpha",
+                value: alpha,
+                allowed: "at least 1e-6",
+            });
+        }
+        let nodes = self.nodes as usize;
+        let mut poorest = 0;
+        for attempt in 0..ATTEMPTS {
+            let mut shares = self.empty();
+            for (class, rows) in (0_u32..).zip(self.rows) {
+                let mut stream =
+                    Draws { seed: self.seed, node: class }.stream(attempt, chance::PROPORTIONS);
+                let (mut sum, mut from) = (0.0, 0);
+                for (node, part) in dirichlet(alpha, nodes, &mut stream).iter().enumerate() {
+                    sum += part;
+                    let to = match node + 1 == nodes {
+                        true => rows.len(),
+                        false => ((sum * rows.len() as f64 + 0.5) as usize).clamp(from, rows.len()),
+                    };
+                    shares[node].extend_from_slice(&rows[from..to]);
+                    from = to;
+                }
+            }
+            match shares.iter().position(|share| share.len() < LEAST) {
+                None => return Ok(shares),
+                Some(node) => poorest = node,
+            }
+        }
+        Err(PartitionError::Dirichlet { node: poorest, alpha, attempts: ATTEMPTS })
+    }
+
+    /// Two classes in given ratios, `samples` in all or as many as there can be.
+    pub(crate) fn ratio(
+        &self,
+        ratio: LabelRatio,
+        samples: Option<usize>,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let LabelRatio { first, rest, spread } = ratio;
+        let [negative, positive] = self.rows else {
+            return Err(PartitionError::NotTwo { classes: self.rows.len() });
+        };
+        for (name, value) in [("first", first), ("rest", rest), ("spread", spread)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(PartitionError::Setting { name, value, allowed: "0 to 1" });
+            }
+        }
+        for value in [first, rest] {
+            if value + spread > 1.0 || value < spread {
+                let allowed = "small enough for ratios to stay within 0 and 1";
+                return Err(PartitionError::Setting { name: "spread", value: spread, allowed });
+            }
+        }
+        let ratios: Vec<f64> = (0..self.nodes)
+            .map(|node| {
+                let mut stream = Draws { seed: self.seed, node }.stream(0, chance::RATIO);
+                let off = spread * f64::from(stream.signed_unit());
+                if node < self.nodes.div_ceil(2) { first + off } else { rest + off }
+            })
+            .collect();
+        let of = |ratio: f64, size: usize| ((ratio * size as f64 + 0.5) as usize).min(size);
+        let fits = |size: usize| {
+            let wanted: usize = ratios.iter().map(|&ratio| of(ratio, size)).sum();
+            wanted <= positive.len() && size * ratios.len() - wanted <= negative.len()
+        };
+        let nodes = ratios.len();
+        let all = samples.unwrap_or_else(|| {
+            // What is needed of either class grows with the size: halve the interval.
+            let (mut good, mut bad) = (0, (negative.len() + positive.len()) / nodes + 1);
+            while bad - good > 1 {
+                let middle = good.midpoint(bad);
+                if fits(middle) { good = middle } else { bad = middle }
+            }
+            good * nodes
+        });
+        let (mut given, mut shares) = ([0, 0], self.empty());
+        for (node, &ratio) in ratios.iter().enumerate() {
+            let size = even(all, nodes, node);
+            let wanted = of(ratio, size);
+            for (class, wanted) in [(0, size - wanted), (1, wanted)] {
+                let rows = &self.rows[class][given[class]..];
+                let share = rows.get(..wanted);
+                let share = share.ok_or_else(|| self.short(node, class, wanted, rows.len()))?;
+                shares[node].extend_from_slice(share);
+                given[class] += wanted;
+            }
+        }
+        Ok(shares)
+    }
+
+    fn short(&self, node: usize, class: usize, wanted: usize, left: usize) -> PartitionError {
+        PartitionError::Class { node, class: self.name(class), wanted, left }
+    }
+}
+
+/// The size of one of `parts` even parts of `all`.
+pub(crate) const fn even(all: usize, parts: usize, part: usize) -> usize {
+    all / parts + (part < all % parts) as usize
+}
+
+/// Why samples could not be dealt out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartitionError {
+    /// There is no node.
+    NoNodes,
+    /// More samples are asked for than there are.
+    Samples {
+        /// How many are asked for.
+        wanted: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A node has too few samples to train and to validate with.
+    Few {
+        /// The node.
+        node: usize,
+        /// How many it gets.
+        found: usize,
+    },
+    /// A class has too few samples left for a node.
+    Class {
+        /// The node.
+        node: usize,
+        /// The class.
+        class: String,
+        /// How many samples the node is to get.
+        wanted: usize,
+        /// How many are left.
+        left: usize,
+    },
+    /// Labels are real targets, and only an even deal makes sense.
+    Real,
+    /// Two classes are needed.
+    NotTwo {
+        /// How many there are.
+        classes: usize,
+    },
+    /// So many classes a node do not go with the classes and nodes there are.
+    Subsets {
+        /// Classes of a node.
+        classes: usize,
+        /// Classes there are.
+        of: usize,
+        /// Nodes.
+        nodes: u32,
+    },
+    /// A node gets next to nothing however often proportions are drawn.
+    Dirichlet {
+        /// The node.
+        node: usize,
+        /// The parameter.
+        alpha: f64,
+        /// How often proportions were drawn.
+        attempts: u64,
+    },
+    /// A setting is out of range.
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+}
+
+impl std::fmt::Display for PartitionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoNodes => write!(f, "there is no node to deal samples out to"),
+            Self::Samples { wanted, found } => {
+                write!(f, "{wanted} samples are asked for, but there are only {found}")
+            }
+            Self::Few { node, found } => write!(
+                f,
+                "node {node} gets {found} samples and needs {LEAST}, to train and to validate with: \
+                 take more samples or fewer nodes"
+            ),
+            Self::Class { node, class, wanted, left } => write!(
+                f,
+                "node {node} is to get {wanted} samples of class \"{class}\", but only {left} are left: \
+                 ask for fewer samples or fewer nodes"
+            ),
+            Self::Real => write!(
+                f,
+                "labels are real targets: deal them out evenly (iid), other ways need classes"
+            ),
+            Self::NotTwo { classes } => {
+                write!(f, "{classes} classes where label ratios need two: pick two of them")
+            }
+            Self::Subsets { classes, of, nodes } => write!(
+                f,
+                "{classes} classes for each of {nodes} nodes do not go with {of} classes: a node can have 1 \
+                 to {of}, and together they must have all"
+            ),
+            Self::Dirichlet { node, alpha, attempts } => write!(
+                f,
+                "node {node} gets fewer than {LEAST} samples in {attempts} draws with alpha = {alpha}: \
+                 take a larger alpha, more samples or fewer nodes"
+            ),
+            Self::Setting { name, value, allowed } => {
+                write!(f, "{name} = {value} is out of range: {allowed}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PartitionError {}

@@ -1,0 +1,412 @@
+//! Samples in memory: one row of features and one label each.
+
+use std::sync::Arc;
+
+use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError};
+
+/// Features, row after row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Pixels: 0 to 255 mean 0 to 1.
+    Bytes(Vec<u8>),
+    /// Anything else.
+    Floats(Vec<f32>),
+}
+
+impl Values {
+    /// How many values there are, over all rows.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Bytes(values) => values.len(),
+            Self::Floats(values) => values.len(),
+        }
+    }
+
+    /// True if there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Labels, one a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Targets {
+    /// Classes, numbered as in [`Table::classes`].
+    Class(Vec<u8>),
+    /// Real targets.
+    Real(Vec<f32>),
+}
+
+impl Targets {
+    /// How many labels there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Class(labels) => labels.len(),
+            Self::Real(labels) => labels.len(),
+        }
+    }
+
+    /// True if there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A class: what the file calls it and what people do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Class {
+    /// The label in the original file.
+    pub label: i16,
+    /// The name.
+    pub name: String,
+}
+
+impl Class {
+    /// A class.
+    #[must_use]
+    pub fn new(label: i16, name: &str) -> Self {
+        Self { label, name: name.to_owned() }
+    }
+}
+
+/// A set of samples.
+///
+/// ```
+/// use lopa_core::samples::LabelKind;
+/// use lopa_host::data::{Class, Table, Targets, Values};
+/// let names = ["cat", "cow", "dog"];
+/// let classes = (0_i16..).zip(names).map(|(label, name)| Class::new(label, name));
+/// let pixels = Values::Bytes(vec![0, 0, 255, 51, 9, 9, 102, 0]);
+/// let table = Table::new(pixels, 2, Targets::Class(vec![1, 0, 2, 0]), classes.collect())?;
+/// assert_eq!(table.counts(), [2, 1, 1]);
+///
+/// // Cats against dogs, in the order in which they are named.
+/// let two = table.pick(&["dog", "cat"])?;
+/// let samples = two.samples(LabelKind::Binary)?;
+/// assert_eq!((samples.len(), samples.label(0), samples.label(1)), (3, 1.0, -1.0));
+/// assert_eq!(samples.row(0).dot(&[1.0, 0.0]), 1.0); // 255 is read as 1
+/// # Ok::<(), lopa_host::data::TableError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    values: Values,
+    width: usize,
+    targets: Targets,
+    classes: Arc<[Class]>,
+}
+
+impl Table {
+    /// Puts rows and labels together.
+    ///
+    /// # Errors
+    /// Refuses empty sets, shapes that do not fit, floats that are not finite, and classes without a name.
+    pub fn new(
+        values: Values,
+        width: usize,
+        targets: Targets,
+        classes: Arc<[Class]>,
+    ) -> Result<Self, TableError> {
+        let table = Self { values, width, targets, classes };
+        table.samples(match table.targets {
+            Targets::Class(_) => LabelKind::Class,
+            Targets::Real(_) => LabelKind::Real,
+        })?;
+        if let Some(labels) = table.labels()
+            && let Some(row) = labels.iter().position(|&l| usize::from(l) >= table.classes.len())
+        {
+            return Err(SamplesError::Label { row }.into());
+        }
+        Ok(table)
+    }
+
+    /// A table that its maker knows to be sound.
+    pub(crate) fn trusted(
+        values: Values,
+        width: usize,
+        targets: Targets,
+        classes: Arc<[Class]>,
+    ) -> Self {
+        debug_assert_eq!(values.len(), width * targets.len());
+        Self { values, width, targets, classes }
+    }
+
+    /// The number of samples.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// True if there are no samples; [`Table::new`] refuses such a table.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// The number of features of a sample.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The features as they are stored.
+    #[must_use]
+    pub const fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The features, to bring them to another scale.
+    pub(crate) fn floats_mut(&mut self) -> Option<&mut [f32]> {
+        match &mut self.values {
+            Values::Bytes(_) => None,
+            Values::Floats(values) => Some(values),
+        }
+    }
+
+    /// The labels as they are stored.
+    #[must_use]
+    pub const fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    /// The class of every sample, if labels are classes.
+    #[must_use]
+    pub fn labels(&self) -> Option<&[u8]> {
+        match &self.targets {
+            Targets::Class(labels) => Some(labels),
+            Targets::Real(_) => None,
+        }
+    }
+
+    /// The classes; none if labels are real targets.
+    #[must_use]
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// How many samples each class has; none if labels are real targets.
+    #[must_use]
+    pub fn counts(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.classes.len()];
+        for &label in self.labels().unwrap_or_default() {
+            counts[usize::from(label)] += 1;
+        }
+        counts
+    }
+
+    /// The samples as a problem reads them, where they lie. Bytes are scaled by 1/255.
+    ///
+    /// # Errors
+    /// Refuses labels of another kind, and `Binary` with more than two classes.
+    pub fn samples(&self, kind: LabelKind) -> Result<Samples<'_>, TableError> {
+        let labels = match (kind, &self.targets) {
+            (LabelKind::Class, Targets::Class(labels)) => Labels::Class(labels),
+            (LabelKind::Binary, Targets::Class(labels)) if self.classes.len() <= 2 => {
+                Labels::Binary(labels)
+            }
+            (LabelKind::Binary, Targets::Class(_)) => {
+                return Err(TableError::NotTwo { classes: self.classes.len() });
+            }
+            (LabelKind::Real, Targets::Real(targets)) => Labels::Real(targets),
+            (LabelKind::Real, Targets::Class(_)) => return Err(TableError::Classes),
+            (_, Targets::Real(_)) => return Err(TableError::Real),
+        };
+        Ok(match &self.values {
+            Values::Bytes(values) => {
+                Samples::new(Features::U8(values), self.width, labels)?.scaled(1.0 / 255.0, 0.0)?
+            }
+            Values::Floats(values) => Samples::new(Features::F32(values), self.width, labels)?,
+        })
+    }
+
+    /// The samples of the named classes alone, which are numbered as they are named: of two, the first
+    /// is the negative one (0) and the second the positive one (1). Works in place.
+    ///
+    /// A name is the class's own in any case ("lodgepole pine"), a part that no other class has
+    /// ("Lodgepole"), or its label in the original file ("2").
+    ///
+    /// # Errors
+    /// Refuses names that fit no class or several, a class named twice, and a class without samples.
+    pub fn pick(mut self, names: &[&str]) -> Result<Self, TableError> {
+        let Targets::Class(labels) = &mut self.targets else { return Err(TableError::Real) };
+        let mut number = vec![None; self.classes.len()];
+        let mut picked = Vec::with_capacity(names.len());
+        for (new, name) in names.iter().enumerate() {
+            let old = find(&self.classes, name)?;
+            if number[old].replace(new as u8).is_some() {
+                return Err(TableError::Twice { name: (*name).to_owned() });
+            }
+            if !labels.iter().any(|&label| usize::from(label) == old) {
+                return Err(TableError::NoSample { name: self.classes[old].name.clone() });
+            }
+            picked.push(self.classes[old].clone());
+        }
+        if picked.is_empty() {
+            return Err(TableError::Samples(SamplesError::Empty));
+        }
+        let mut kept = 0;
+        for row in 0..labels.len() {
+            if let Some(new) = number[usize::from(labels[row])] {
+                labels[kept] = new;
+                let (from, to) = (row * self.width, kept * self.width);
+                match &mut self.values {
+                    Values::Bytes(values) => values.copy_within(from..from + self.width, to),
+                    Values::Floats(values) => values.copy_within(from..from + self.width, to),
+                }
+                kept += 1;
+            }
+        }
+        labels.truncate(kept);
+        match &mut self.values {
+            Values::Bytes(values) => values.truncate(kept * self.width),
+            Values::Floats(values) => values.truncate(kept * self.width),
+        }
+        self.classes = picked.into();
+        Ok(self)
+    }
+
+    /// A table of some of the rows, in the given order.
+    ///
+    /// # Panics
+    /// If a row is beyond the end.
+    #[must_use]
+    pub fn gather(&self, rows: &[u32]) -> Self {
+        let width = self.width;
+        fn copy<T: Copy>(from: &[T], rows: &[u32], width: usize) -> Vec<T> {
+            let mut out = Vec::with_capacity(rows.len() * width);
+            for &row in rows {
+                let at = row as usize * width;
+                out.extend_from_slice(&from[at..at + width]);
+            }
+            out
+        }
+        let values = match &self.values {
+            Values::Bytes(values) => Values::Bytes(copy(values, rows, width)),
+            Values::Floats(values) => Values::Floats(copy(values, rows, width)),
+        };
+        let targets = match &self.targets {
+            Targets::Class(labels) => Targets::Class(copy(labels, rows, 1)),
+            Targets::Real(labels) => Targets::Real(copy(labels, rows, 1)),
+        };
+        Self { values, width, targets, classes: Arc::clone(&self.classes) }
+    }
+
+    /// The same samples with classes that other tables have too.
+    pub(crate) fn with_classes(mut self, classes: Arc<[Class]>) -> Self {
+        debug_assert!(classes.len() >= self.classes.len());
+        self.classes = classes;
+        self
+    }
+
+    /// The classes, to share them.
+    pub(crate) fn shared_classes(&self) -> Arc<[Class]> {
+        Arc::clone(&self.classes)
+    }
+}
+
+/// The class that a name means.
+fn find(classes: &[Class], name: &str) -> Result<usize, TableError> {
+    let wanted = name.trim().to_lowercase();
+    let exact = |class: &Class| class.name.to_lowercase() == wanted;
+    let label = |class: &Class| class.label.to_string() == wanted;
+    let part = |class: &Class| !wanted.is_empty() && class.name.to_lowercase().contains(&wanted);
+    let tests: [&dyn Fn(&Class) -> bool; 3] = [&exact, &label, &part];
+    for test in tests {
+        let mut fitting = classes.iter().enumerate().filter(|(_, class)| test(class));
+        if let (Some((at, _)), None) = (fitting.next(), fitting.next()) {
+            return Ok(at);
+        }
+    }
+    let known = classes.iter().map(|class| class.name.clone()).collect();
+    Err(TableError::Class { name: name.to_owned(), known })
+}
+
+/// Why a table, or what was asked of it, was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TableError {
+    /// The samples.
+    Samples(SamplesError),
+    /// Labels are real targets where classes are needed.
+    Real,
+    /// Labels are classes where real targets are needed.
+    Classes,
+    /// Two classes are needed.
+    NotTwo {
+        /// How many there are.
+        classes: usize,
+    },
+    /// A name fits no class, or several.
+    Class {
+        /// The name.
+        name: String,
+        /// The classes there are.
+        known: Vec<String>,
+    },
+    /// A class is named twice.
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// A class has no sample.
+    NoSample {
+        /// The class.
+        name: String,
+    },
+    /// Two parts of a data set have different widths.
+    Width {
+        /// The features of a training sample.
+        train: usize,
+        /// The features of a test sample.
+        test: usize,
+    },
+    /// Two parts of a data set have different classes, labels of another kind, or another encoding.
+    Kind,
+    /// Not so many samples can be held out.
+    HoldOut {
+        /// How many are wanted.
+        wanted: usize,
+        /// How many there are in all.
+        found: usize,
+    },
+}
+
+impl From<SamplesError> for TableError {
+    fn from(error: SamplesError) -> Self {
+        Self::Samples(error)
+    }
+}
+
+impl std::fmt::Display for TableError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Samples(error) => error.fmt(f),
+            Self::Real => write!(f, "labels are real targets where classes are needed"),
+            Self::Classes => write!(f, "labels are classes where real targets are needed"),
+            Self::NotTwo { classes } => {
+                write!(f, "{classes} classes where two are needed: pick two of them")
+            }
+            Self::Class { name, known } => {
+                write!(f, "\"{name}\" is not one of the classes: {}", known.join(", "))
+            }
+            Self::Twice { name } => write!(f, "class \"{name}\" is named twice"),
+            Self::NoSample { name } => write!(f, "class \"{name}\" has no sample in this data"),
+            Self::Width { train, test } => write!(
+                f,
+                "training samples have {train} features and test samples {test}: they do not go together"
+            ),
+            Self::Kind => write!(
+                f,
+                "training and test samples differ in their classes or encoding: they do not go together"
+            ),
+            Self::HoldOut { wanted, found } => write!(
+                f,
+                "{wanted} test samples cannot be held out of {found}: at least one must go and one stay"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TableError {}

@@ -1,0 +1,430 @@
+//! Files of every form, good and bad: what is read, and what a user is told.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use lopa_core::samples::LabelKind;
+use lopa_host::data::{
+    Dataset, Fault, FileError, Place, Table, TableError, Targets, Values, cifar, covtype, csv,
+    folders, libsvm, mnist,
+};
+use tempfile::TempDir;
+
+/// A folder of files, gone after the test.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+fn gzip(content: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(content.as_ref()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// An IDX file: a magic number, dimensions, bytes.
+fn idx(magic: u32, shape: &[u32], bytes: &[u8]) -> Vec<u8> {
+    let words = [magic].into_iter().chain(shape.iter().copied());
+    words.flat_map(u32::to_be_bytes).chain(bytes.iter().copied()).collect()
+}
+
+fn images(count: u32) -> Vec<u8> {
+    idx(2051, &[count, 2, 2], &(0..4 * count as u8).collect::<Vec<_>>())
+}
+
+fn labels(labels: &[u8]) -> Vec<u8> {
+    idx(2049, &[labels.len() as u32], labels)
+}
+
+/// CIFAR-10 records whose pixels are all their number.
+fn records(labels: &[u8]) -> Vec<u8> {
+    let record = |(number, label): (usize, &u8)| {
+        let mut record = vec![number as u8; 3073];
+        record[0] = *label;
+        record
+    };
+    labels.iter().enumerate().flat_map(record).collect()
+}
+
+fn forest(labels: &[u8]) -> String {
+    labels.iter().map(|label| format!("{}{label}\n", "-1.5,".repeat(54))).collect()
+}
+
+/// The error's words after the name of the file, which must be the one expected.
+fn words(file: &PathBuf, read: Result<Table, FileError>) -> String {
+    let error = read.unwrap_err();
+    assert_eq!(&error.file, file);
+    error.to_string().strip_prefix(&file.display().to_string()).unwrap().to_owned()
+}
+
+fn fault<T: std::fmt::Debug>(read: Result<T, FileError>) -> (Place, Fault) {
+    let error = read.unwrap_err();
+    (error.place, error.fault)
+}
+
+#[test]
+fn gzipped_or_not_is_told_by_the_content() {
+    let folder = Folder::new();
+    let text = "1,2,3\n0,4,5\n";
+    let plain = csv::read(folder.file("a.csv.gz", text), LabelKind::Binary).unwrap();
+    assert_eq!(plain.values(), &Values::Floats(vec![2.0, 3.0, 4.0, 5.0]));
+    assert_eq!(csv::read(folder.file("a.csv", gzip(text)), LabelKind::Binary).unwrap(), plain);
+    // Two gzip members one after the other are one file.
+    let two = [gzip("1,2,3\n"), gzip("0,4,5\n")].concat();
+    assert_eq!(csv::read(folder.file("b.csv", two), LabelKind::Binary).unwrap(), plain);
+}
+
+#[test]
+fn damaged_gzip_is_refused_whatever_is_inside() {
+    let folder = Folder::new();
+    let packed = gzip(forest(&[1, 2, 3, 4, 5, 6, 7].repeat(40)));
+    let cut = folder.file("cut", &packed[..packed.len() - 9]);
+    let header = folder.file("header", &packed[..7]);
+    let mut flipped = packed.clone();
+    *flipped.last_mut().unwrap() ^= 1; // the length it claims
+    let flipped = folder.file("flipped", flipped);
+    let garbage = folder.file("garbage", [&packed[..], b"more"].concat());
+    for (file, expected) in [
+        (cut, Fault::GzipTruncated),
+        (header, Fault::GzipTruncated),
+        (flipped, Fault::GzipCorrupt),
+        (garbage, Fault::GzipTruncated),
+    ] {
+        assert_eq!(fault(covtype::read(&file)), (Place::File, expected));
+    }
+    let cut = folder.file("images.gz", &gzip(images(3))[..20]);
+    let named = folder.file("labels", labels(&[0, 1, 2]));
+    let words = words(&cut, mnist::read(&cut, &named));
+    assert_eq!(words, ": the gzip data ends too early: the file is incomplete, get it again");
+}
+
+#[test]
+fn missing_files_folders_and_empty_files() {
+    let folder = Folder::new();
+    let missing = folder.0.path().join("missing.csv");
+    let text = words(&missing, csv::read(&missing, LabelKind::Real));
+    assert!(text.contains("there is no such file"), "{text}");
+    let there = folder.0.path();
+    assert!(matches!(fault(csv::read(there, LabelKind::Real)).1, Fault::Read(_)));
+    for content in [Vec::new(), gzip("")] {
+        let file = folder.file("empty", content);
+        let empty = (Place::File, Fault::Empty);
+        assert_eq!(fault(csv::read(&file, LabelKind::Real)), empty);
+        assert_eq!(fault(libsvm::read(&file, LabelKind::Real, None)), empty);
+        assert_eq!(fault(covtype::read(&file)), empty);
+        assert_eq!(fault(cifar::read(&[&file])), empty);
+        assert_eq!(fault(mnist::read(&file, &file)), empty);
+    }
+    for load in [mnist::load, cifar::load, |folder| covtype::load(folder).map(one)] {
+        assert_eq!(fault(load(there.to_path_buf())), (Place::File, Fault::Missing));
+    }
+    let error = mnist::load(there).unwrap_err();
+    assert!(error.file.ends_with("train-images-idx3-ubyte"));
+}
+
+fn one(train: Table) -> Dataset {
+    Dataset { train, test: None }
+}
+
+#[test]
+fn mnist_reads_the_four_files() {
+    let folder = Folder::new();
+    folder.file("train-images-idx3-ubyte.gz", gzip(images(3)));
+    folder.file("train-labels-idx1-ubyte", labels(&[1, 0, 9]));
+    folder.file("t10k-images.idx3-ubyte", images(2));
+    folder.file("t10k-labels.idx1-ubyte.gz", gzip(labels(&[0, 1])));
+    let set = mnist::load(folder.0.path()).unwrap();
+    assert_eq!(set.train.values(), &Values::Bytes((0..12).collect()));
+    assert_eq!(set.train.targets(), &Targets::Class(vec![1, 0, 9]));
+    assert_eq!(set.train.counts(), [1, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let two = set.pick(&["0", "1"]).unwrap();
+    assert_eq!(two.train.values(), &Values::Bytes((0..8).collect()));
+    let test = two.test.unwrap();
+    let samples = test.samples(LabelKind::Binary).unwrap();
+    assert_eq!((samples.label(0), samples.label(1)), (-1.0, 1.0));
+    assert_eq!(samples.row(1).dot(&[255.0, 0.0, 0.0, 0.0]), 4.0);
+
+    let wide = folder.file("t10k-images.idx3-ubyte", idx(2051, &[2, 1, 1], &[0, 0]));
+    let error = mnist::load(folder.0.path()).unwrap_err();
+    let text = error.to_string();
+    assert!(error.file == wide && text.contains(": 1 features where") && text.contains("has 4"));
+}
+
+#[test]
+fn bad_idx_files() {
+    let folder = Folder::new();
+    let good = folder.file("images", images(2));
+    let named = folder.file("labels", labels(&[3, 4]));
+    assert!(mnist::read(&good, &named).is_ok());
+    let huge = 1 << 28;
+    for (content, expected) in [
+        (labels(&[1; 12]), Fault::Magic { expected: 2051, found: 2049 }),
+        (images(2)[..9].to_vec(), Fault::Truncated { expected: 16, found: 9 }),
+        (vec![0, 0], Fault::Truncated { expected: 16, found: 2 }),
+        (images(2)[..23].to_vec(), Fault::Truncated { expected: 8, found: 7 }),
+        ([images(2), vec![0]].concat(), Fault::Trailing { expected: 8 }),
+        (idx(2051, &[0, 28, 28], &[]), Fault::Empty),
+        // What a header claims costs nothing.
+        (idx(2051, &[huge, 1, 1], &[7]), Fault::Truncated { expected: 1 << 28, found: 1 }),
+        (
+            idx(2051, &[huge, 28, 28], &[7]),
+            Fault::TooLarge { what: "the number of bytes in the header", limit: 1 << 28 },
+        ),
+        (
+            idx(2051, &[u32::MAX; 3], &[7]),
+            Fault::TooLarge { what: "the number of bytes in the header", limit: 1 << 28 },
+        ),
+    ] {
+        let bad = folder.file("bad", content);
+        assert_eq!(fault(mnist::read(&bad, &named)), (Place::File, expected));
+    }
+    let three = folder.file("three", labels(&[0; 3]));
+    let text = words(&three, mnist::read(&good, &three));
+    assert_eq!(text, ": has 3 labels for 2 images: the two files do not belong together");
+    let ten = folder.file("ten", labels(&[0, 10]));
+    let text = words(&ten, mnist::read(&good, &ten));
+    assert_eq!(text, ", record 1: 10 is no label: expected 0 to 9");
+}
+
+#[test]
+fn cifar_reads_batches_and_subsets() {
+    let folder = Folder::new();
+    for batch in 1..=5 {
+        folder.file(&format!("data_batch_{batch}.bin"), records(&[batch, 5, 7]));
+    }
+    folder.file("test_batch.bin.gz", gzip(records(&[7, 5])));
+    let set = cifar::load(folder.0.path()).unwrap();
+    assert_eq!((set.train.len(), set.train.width()), (15, 3072));
+    assert_eq!(set.train.counts(), [0, 1, 1, 1, 1, 6, 0, 5, 0, 0]);
+    let two = set.pick(&["dog", "horse"]).unwrap();
+    assert_eq!(
+        (two.train.counts(), two.test.unwrap().labels().unwrap()),
+        (vec![6, 5], &[1, 0][..])
+    );
+
+    let third = folder.0.path().join("data_batch_3.bin");
+    fs::remove_file(&third).unwrap();
+    assert_eq!(cifar::load(folder.0.path()).unwrap_err().file, third);
+    folder.file("train.bin.gz", gzip(records(&[0, 1])));
+    assert_eq!(cifar::load(folder.0.path()).unwrap().train.labels().unwrap(), [0, 1]);
+
+    let cut = folder.file("cut", &records(&[0, 1])[..3073 + 100]);
+    let text = words(&cut, cifar::read(&[&cut]));
+    assert!(text.starts_with(", record 1: has 100 bytes where records have 3073"), "{text}");
+    let ten = folder.file("ten", records(&[9, 3, 10]));
+    assert_eq!(words(&ten, cifar::read(&[&ten])), ", record 2: 10 is no label: expected 0 to 9");
+    assert_eq!(fault(cifar::read::<PathBuf>(&[])).1, Fault::Empty);
+}
+
+#[test]
+fn covtype_names_its_classes() {
+    let folder = Folder::new();
+    folder.file("covtype.data.gz", gzip(forest(&[1, 2, 3, 4, 5, 6, 7, 2])));
+    let all = covtype::load(folder.0.path()).unwrap();
+    assert_eq!((all.counts(), all.width()), (vec![1, 2, 1, 1, 1, 1, 1], 54));
+    for (names, counts) in [
+        (["Lodgepole", "ponderosa pine"], [2, 1]),
+        (["cottonwood", "aspen"], [1, 1]),
+        (["7", "2"], [1, 2]),
+    ] {
+        assert_eq!(all.clone().pick(&names).unwrap().counts(), counts);
+    }
+    let pick = |names: &[&str]| all.clone().pick(names).unwrap_err();
+    let text = pick(&["Aspen", "pine"]).to_string();
+    assert!(text.contains("\"pine\" is not one of the classes: Spruce/Fir, Lodgepole"), "{text}");
+    assert_eq!(pick(&["Aspen", "5"]), TableError::Twice { name: "5".into() });
+    assert!(matches!(pick(&[""]), TableError::Class { .. }));
+    let few = covtype::read(folder.file("few", forest(&[2, 5]))).unwrap();
+    let error = few.pick(&["aspen", "krumm"]).unwrap_err();
+    assert_eq!(error, TableError::NoSample { name: "Krummholz".into() });
+
+    for (content, expected) in [
+        (forest(&[1, 8]), ", line 2, column 55: 8 is no label: expected 1 to 7"),
+        (forest(&[0]), ", line 1, column 55: 0 is no label: expected 1 to 7"),
+        (forest(&[1]) + "1,2\n", ", line 2: 2 cells where the first row has 55"),
+        (forest(&[1]).replacen("-1.5", "x", 1), ", line 1, column 1: \"x\" is no number"),
+    ] {
+        let bad = folder.file("bad", content);
+        let text = words(&bad, covtype::read(&bad));
+        assert!(text.starts_with(expected), "{text}");
+    }
+}
+
+#[test]
+fn csv_takes_what_people_write() {
+    let folder = Folder::new();
+    let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
+    let plain = read("1,2,-3e2\n0,.5,6\n", LabelKind::Binary);
+    assert_eq!(plain.values(), &Values::Floats(vec![2.0, -300.0, 0.5, 6.0]));
+    for same in [
+        "label,a,b\n1,2,-300\n0,0.5,6",
+        "\u{feff}\"label\",\"a\",\"b\"\r\n+1, 2 ,\"-300\"\r\n\r\n-1,0.5,6\r\n\n",
+        "1.0,2,-300\n-1,0.5,6\n",
+    ] {
+        assert_eq!(read(same, LabelKind::Binary), plain);
+    }
+    let classes = read("3,1\n0,1\n", LabelKind::Class);
+    assert_eq!((classes.counts(), classes.width()), (vec![1, 0, 0, 1], 1));
+    assert!(matches!(classes.samples(LabelKind::Binary), Err(TableError::NotTwo { classes: 4 })));
+    assert!(matches!(classes.samples(LabelKind::Real), Err(TableError::Classes)));
+    let real = read("-0.5,1\n1e3,1\n", LabelKind::Real);
+    assert_eq!(real.targets(), &Targets::Real(vec![-0.5, 1000.0]));
+    assert_eq!(real.samples(LabelKind::Binary), Err(TableError::Real));
+}
+
+#[test]
+fn bad_csv_is_named_by_line_and_column() {
+    let folder = Folder::new();
+    for (text, kind, expected) in [
+        ("1,2\n0,NaN\n", LabelKind::Binary, ", line 2, column 2: NaN is not finite"),
+        ("1,2\n0,-inf\n", LabelKind::Binary, ", line 2, column 2: -inf is not finite"),
+        ("1,1e39\n", LabelKind::Binary, ", line 1, column 2: 1e39 is not finite"),
+        ("a,b\n1,\n", LabelKind::Binary, ", line 2, column 2: \"\" is no number"),
+        ("one,2\n", LabelKind::Binary, ", line 1, column 1: \"one\" is no number"),
+        ("a,b\nc,d\n", LabelKind::Binary, ", line 2, column 1: \"c\" is no number"),
+        ("1;2\n", LabelKind::Binary, ", line 1: samples have no feature"),
+        ("1,2\n\n0,2,3\n", LabelKind::Binary, ", line 3: 3 cells where the first row has 2"),
+        ("y,a,b\n0,2\n", LabelKind::Binary, ", line 2: 2 cells where the first row has 3"),
+        ("1,2\n2,2\n", LabelKind::Binary, ", line 2, column 1: 2 is no label: expected 0 and 1"),
+        ("0,2\n-1,2\n", LabelKind::Binary, ", line 2, column 1: labels 0 and -1 both occur"),
+        ("256,2\n", LabelKind::Class, ", line 1, column 1: 256 is no label"),
+        ("-1,2\n", LabelKind::Class, ", line 1, column 1: -1 is no label"),
+        ("1.5,2\n", LabelKind::Class, ", line 1, column 1: 1.5 is no label"),
+        ("nan,2\n", LabelKind::Real, ", line 1, column 1: nan is not finite"),
+        ("a,b\n", LabelKind::Real, ": holds no sample"),
+        ("\n \n", LabelKind::Real, ": holds no sample"),
+    ] {
+        let bad = folder.file("bad.csv", text);
+        let text = words(&bad, csv::read(&bad, kind));
+        assert!(text.starts_with(expected), "{text}");
+    }
+    let binary = folder.file("binary.csv", [b'1', b',', 0xff, b'\n']);
+    assert_eq!(fault(csv::read(&binary, LabelKind::Real)), (Place::Line(1), Fault::Text));
+    // A few kilobytes that unpack to a line without an end.
+    let bomb = folder.file("bomb.csv", gzip(vec![b'1'; (1 << 24) + 5]));
+    let expected = Fault::TooLarge { what: "a line", limit: 1 << 24 };
+    assert_eq!(fault(csv::read(&bomb, LabelKind::Real)), (Place::Line(1), expected));
+}
+
+#[test]
+fn libsvm_is_sparse_and_counts_from_one() {
+    let folder = Folder::new();
+    let file = folder.file("a", "+1 2:0.5\n# a remark\n-1\n-1 1:3 2:1e-1 # 4:4\n");
+    let table = libsvm::read(&file, LabelKind::Binary, None).unwrap();
+    assert_eq!(table.values(), &Values::Floats(vec![0.0, 0.5, 0.0, 0.0, 3.0, 0.1]));
+    assert_eq!(table.labels().unwrap(), [1, 0, 0]);
+    let wide = libsvm::read(&file, LabelKind::Binary, Some(4)).unwrap();
+    assert_eq!((wide.width(), wide.values().len()), (4, 12));
+
+    for (text, expected) in [
+        ("1 1:2\n1 0:2\n", ", line 2, column 2: \"0\" is no feature index"),
+        ("1 -1:2\n", ", line 1, column 2: \"-1\" is no feature index"),
+        ("1 a:2\n", ", line 1, column 2: \"a\" is no feature index"),
+        ("1 1:1 3:1 2:2\n", ", line 1, column 4: index 2 comes after 3"),
+        ("1 1:1 1:2\n", ", line 1, column 3: index 1 comes after 1"),
+        ("1 2\n", ", line 1, column 2: \"2\" is not index:value"),
+        ("1 1:x\n", ", line 1, column 2: \"x\" is no number"),
+        ("1 1:nan\n", ", line 1, column 2: nan is not finite"),
+        ("x 1:1\n", ", line 1, column 1: \"x\" is no number"),
+        ("3 1:1\n", ", line 1, column 1: 3 is no label"),
+        ("1 9:1\n", ", line 1, column 2: 9 features where the width asked for has 8"),
+    ] {
+        let bad = folder.file("bad", text);
+        let text = words(&bad, libsvm::read(&bad, LabelKind::Binary, Some(8)));
+        assert!(text.starts_with(expected), "{text}");
+    }
+    for (text, expected) in [
+        ("1\n0\n", Fault::NoFeatures),
+        ("# nothing\n", Fault::Empty),
+        ("1 4000000000:1\n", Fault::TooLarge { what: "samples times features", limit: 1 << 28 }),
+    ] {
+        let bad = folder.file("bad", text);
+        let read = libsvm::read(&bad, LabelKind::Binary, None);
+        assert_eq!(fault(read), (Place::File, expected));
+    }
+}
+
+#[test]
+fn a_folder_a_node() {
+    let folder = Folder::new();
+    folder.file("node-0/train.csv", "y,a\n2,1\n0,2\n");
+    folder.file("node-0/val.csv.gz", gzip("1,3\n"));
+    folder.file("node-0/test.csv", "0,4\n");
+    folder.file("node-1/train.csv", "0,5\n");
+    let val = folder.file("node-1/val.csv", "0,6\n");
+    assert_eq!(folders::count(folder.0.path()), 2);
+    let load = |nodes| folders::load(folder.0.path(), nodes, LabelKind::Class);
+    let shards = load(2).unwrap();
+    assert_eq!((shards[0].train.len(), shards[0].validation.len()), (2, 1));
+    assert_eq!(shards[0].test.as_ref().unwrap().values(), &Values::Floats(vec![4.0]));
+    assert!(shards[1].test.is_none());
+    // Everyone knows the classes of all.
+    assert_eq!((shards[0].counts(), shards[1].counts()), (vec![1, 1, 1], vec![2, 0, 0]));
+
+    let error = load(3).unwrap_err();
+    assert!(error.file.ends_with("node-2/train.csv") && error.fault == Fault::Missing);
+    fs::write(&val, "0,6,7\n").unwrap();
+    let of = folder.0.path().join("node-0/train.csv");
+    let error = load(2).unwrap_err();
+    assert_eq!(error.fault, Fault::Width { expected: 1, found: 2, of });
+    assert_eq!(error.file, val);
+    fs::remove_file(&val).unwrap();
+    assert_eq!(load(2).unwrap_err().file, val);
+}
+
+#[test]
+fn two_parts_must_go_together() {
+    let folder = Folder::new();
+    let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
+    let train = read("0,1,2\n1,3,4\n", LabelKind::Class);
+    let more = read("4,1,2\n", LabelKind::Class);
+    let set = Dataset::new(train.clone(), Some(more)).unwrap();
+    assert_eq!(
+        (set.train.counts(), set.test.unwrap().counts()),
+        (vec![1, 1, 0, 0, 0], vec![0, 0, 0, 0, 1])
+    );
+    let narrow = read("0,1\n", LabelKind::Class);
+    let error = Dataset::new(train.clone(), Some(narrow)).unwrap_err();
+    assert_eq!(error, TableError::Width { train: 2, test: 1 });
+    let real = read("0,1,2\n", LabelKind::Real);
+    assert_eq!(Dataset::new(train.clone(), Some(real)), Err(TableError::Kind));
+    let pixels = Values::Bytes(vec![0, 0]);
+    let classes = train.classes().to_vec().into();
+    let pixels = Table::new(pixels, 2, Targets::Class(vec![0]), classes).unwrap();
+    assert_eq!(Dataset::new(train.clone(), Some(pixels)), Err(TableError::Kind));
+    let set = Dataset::new(train, None).unwrap();
+    let error = set.clone().hold_out(2, 1).unwrap_err();
+    assert_eq!(error, TableError::HoldOut { wanted: 2, found: 2 });
+    let held = set.hold_out(1, 1).unwrap();
+    assert_ne!(held.train.values(), held.test.unwrap().values());
+}
+
+#[test]
+fn a_table_checks_what_it_is_given() {
+    let classes = |count: i16| (0..count).map(|i| lopa_host::data::Class::new(i, "c")).collect();
+    let new = |labels: Vec<u8>, values, count| {
+        Table::new(values, 2, Targets::Class(labels), classes(count))
+    };
+    assert!(new(vec![0, 1], Values::Bytes(vec![0; 4]), 2).is_ok());
+    for (labels, values, count) in [
+        (vec![0, 2], Values::Bytes(vec![0; 4]), 2),
+        (vec![0, 1], Values::Bytes(vec![0; 3]), 2),
+        (vec![0, 1], Values::Floats(vec![0.0, 0.0, f32::NAN, 0.0]), 2),
+        (vec![], Values::Bytes(vec![]), 2),
+    ] {
+        assert!(matches!(new(labels, values, count), Err(TableError::Samples(_))));
+    }
+}

@@ -1,0 +1,161 @@
+//! The paper's data sets, where they are there. Otherwise every test says so and passes.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use lopa_core::batch::Sampler;
+use lopa_core::node::{Config, Scheme};
+use lopa_core::problem::{Point, Predict, Problem};
+use lopa_core::problems::Logistic;
+use lopa_core::samples::LabelKind;
+use lopa_core::steps::StepSizes;
+use lopa_host::config::Experiment;
+use lopa_host::data::{
+    Dataset, Deal, LabelRatio, Partition, Shard, Values, cifar, covtype, label_counts, mnist,
+    standardise,
+};
+use lopa_host::outputs::Outputs;
+use lopa_host::run::Prepared;
+use lopa_host::simulation::Simulation;
+use lopa_host::topology::Topology;
+
+/// The folder of a data set: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
+fn folder(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let given = std::env::var_os("LOPA_DATA").map(PathBuf::from);
+    let places = given.into_iter().chain([root.join("data"), root.join("../shared/data")]);
+    let found = places.map(|place| place.join(name)).find(|folder| folder.is_dir());
+    if found.is_none() {
+        // Not println, which nobody sees when a test passes.
+        let text = "not here, nothing tested: set LOPA_DATA to the folder that holds it";
+        std::io::stderr().write_all(format!("{name}/ is {text}\n").as_bytes()).unwrap();
+    }
+    found
+}
+
+/// Mean test accuracy of a ring of these nodes: the paper's logistic hyper-parameter problem.
+fn learn(shards: &[Shard], scheme: Scheme, batch: u32, rounds: u32, step: f32) -> f32 {
+    let problems: Vec<Logistic<'_>> = shards
+        .iter()
+        .map(|shard| {
+            let train = shard.train.samples(LabelKind::Binary).unwrap();
+            Logistic::new(train, shard.validation.samples(LabelKind::Binary).unwrap()).unwrap()
+        })
+        .collect();
+    let steps = StepSizes::new(0.1, step, step, 0.4, 0.5).unwrap();
+    let batch = NonZeroU32::new(batch).unwrap();
+    let config = |node| Config { steps, sampler: Sampler::drawn(1, node, batch) };
+    let edges = Topology::ring(shards.len() as u32).metropolis();
+    let mut network = Simulation::new(problems, scheme, edges, -4.0, config).unwrap();
+    for _ in 0..rounds {
+        network.round().unwrap();
+    }
+    let accuracy = network.nodes().iter().zip(shards).map(|(node, shard)| {
+        let test = shard.test.as_ref().unwrap().samples(LabelKind::Binary).unwrap();
+        let mut workspace = vec![0.0; node.problem().dimensions().workspace];
+        let at = Point { x: node.state().x, theta: node.state().theta };
+        let right = (0..test.len())
+            .filter(|&i| node.problem().predict(at, test.row(i), &mut workspace) == test.label(i));
+        right.count() as f32 / test.len() as f32
+    });
+    accuracy.sum::<f32>() / shards.len() as f32
+}
+
+#[test]
+fn mnist_is_complete_and_learned() {
+    let Some(folder) = folder("mnist") else { return };
+    let set = mnist::load(folder).unwrap();
+    let test = set.test.as_ref().unwrap();
+    assert_eq!((set.train.width(), test.width()), (784, 784));
+    let train = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949];
+    assert_eq!(set.train.counts(), train);
+    assert_eq!(test.counts(), [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]);
+    let Values::Bytes(pixels) = set.train.values() else { panic!("floats") };
+    let mean = pixels.iter().map(|&p| f64::from(p)).sum::<f64>() / pixels.len() as f64 / 255.0;
+    assert!((mean - 0.1307).abs() < 1e-4, "{mean}"); // as everyone quotes it
+
+    let subsets =
+        Deal::new(8, Partition::LabelSubsets { classes: 4 }, 7).shares(&set.train).unwrap();
+    let all = subsets.iter().map(|share| share.train.len() + share.validation.len());
+    assert_eq!(all.sum::<usize>(), 60_000);
+
+    let digits = set.pick(&["0", "1"]).unwrap();
+    assert_eq!(digits.train.len(), 12_665);
+    let deal = Deal { samples: Some(12_000), ..Deal::new(10, Partition::Iid, 7) };
+    let mut shards = deal.shards(digits).unwrap();
+    assert!(shards.iter().all(|shard| shard.train.len() == 600 && shard.validation.len() == 600));
+    assert_eq!(standardise(&mut shards), Ok(None));
+    for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
+        let accuracy = learn(&shards, scheme, 40, 300, 0.02);
+        println!("MNIST 0/1, {scheme:?}: {accuracy}");
+        assert!(accuracy >= 0.99, "{scheme:?} {accuracy}");
+    }
+}
+
+#[test]
+fn covtype_is_complete_and_learned() {
+    let Some(folder) = folder("covtype") else { return };
+    let all = covtype::load(folder).unwrap();
+    assert_eq!((all.len(), all.width()), (581_012, 54));
+    assert_eq!(all.counts(), [211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510]);
+    let Values::Floats(values) = all.values() else { panic!("bytes") };
+    assert_eq!(values[..5], [2596.0, 51.0, 3.0, 258.0, 0.0]);
+
+    let trees = Dataset::new(all.pick(&["cottonwood", "aspen"]).unwrap(), None).unwrap();
+    assert_eq!(trees.train.counts(), [2_747, 9_493]);
+    let trees = trees.hold_out(2_240, 7).unwrap();
+    let ratio = Partition::LabelRatio(LabelRatio::default());
+    let mut shards = Deal::new(10, ratio, 7).shards(trees).unwrap();
+    for (node, counts) in label_counts(&shards).iter().enumerate() {
+        let ratio = counts[1] as f64 / counts.iter().sum::<usize>() as f64;
+        let middle = if node < 5 { 0.8 } else { 0.35 };
+        assert!((ratio - middle).abs() < 0.152, "{node} {counts:?}");
+    }
+    let standard = standardise(&mut shards).unwrap().unwrap();
+    assert_eq!(standard.mean().len(), 54);
+    let accuracy = learn(&shards, Scheme::GradientTracking, 150, 300, 0.02);
+    println!("covtype cottonwood/aspen: {accuracy}");
+    assert!(accuracy > 0.9, "{accuracy}");
+}
+
+#[test]
+fn cifar_has_its_four_classes_and_is_learned() {
+    let Some(folder) = folder("cifar10") else { return };
+    let set = cifar::load(folder).unwrap();
+    let whole = set.train.len() == 50_000;
+    for (table, each) in [(&set.train, 5_000), (set.test.as_ref().unwrap(), 1_000)] {
+        let counts = table.counts();
+        assert_eq!((counts.len(), table.width()), (10, 3072));
+        for (class, name) in cifar::CLASSES.iter().enumerate() {
+            let there = whole || ["airplane", "automobile", "dog", "horse"].contains(name);
+            assert_eq!(counts[class], if there { each } else { 0 }, "{name}");
+        }
+    }
+    let pets = set.pick(&["dog", "horse"]).unwrap();
+    let deal = Deal { samples: Some(6_000), ..Deal::new(10, Partition::Iid, 7) };
+    let shards = deal.shards(pets).unwrap();
+    let accuracy = learn(&shards, Scheme::LocalGradient, 15, 800, 0.002);
+    println!("CIFAR-10 dog/horse: {accuracy}");
+    assert!(accuracy > 0.63, "{accuracy}");
+}
+
+#[test]
+fn ten_nodes_tell_zeros_from_ones() {
+    let Some(dir) = folder("mnist") else { return };
+    for name in ["lopa-lg", "lopa-gt"] {
+        let text = format!(
+            "[network]\nnodes = 10\ntopology = \"ring\"\n[problem]\nkind = \"logistic\"\n\
+             [data]\nsource = \"mnist\"\nclasses = [\"0\", \"1\"]\nsamples = 12000\n\
+             [algorithm]\nname = \"{name}\"\nalpha = 0.1\nbeta = 0.1\nlambda = 0.1\ngamma = 0.4\n\
+             tau = 0.4\nbatch = 40\n[run]\niterations = 2000\nrecord_every = 1000\nx0 = -6.0\n"
+        );
+        let mut experiment = Experiment::parse(&text).unwrap();
+        experiment.data.dir = Some(dir.clone());
+        let out = tempfile::tempdir().unwrap();
+        let outputs = Outputs::new(out.path()).unwrap();
+        let rows = Prepared::new(experiment).unwrap().run(&outputs, |_| ()).unwrap();
+        let accuracy = rows.last().unwrap().test_accuracy.unwrap();
+        assert!(accuracy >= 0.998, "{name}: {accuracy}");
+    }
+}
