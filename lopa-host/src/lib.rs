@@ -1,12 +1,20 @@
-//! Simulate LoPA networks on a host: the same nodes as on a chip, all in one memory.
+//! Simulate LoPA networks on a host, with the same nodes as on a chip.
 //!
+//! - [`config`]: a network described in a file; [`run`]: from the file to the [`outputs`], with [`metrics`];
 //! - [`topology`]: who talks to whom, and with which weight;
+//! - [`data`]: samples from files, dealt out to nodes;
 //! - [`synthetic`]: data with a known truth;
 //! - [`simulation`]: a network that runs, all in one memory;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s.
 
+pub mod config;
+pub mod data;
 pub mod fault;
 pub mod linked;
+pub mod metrics;
+pub mod outputs;
+pub mod problem;
+pub mod run;
 pub mod simulation;
 pub mod synthetic;
 pub mod topology;

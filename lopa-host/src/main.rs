@@ -1,125 +1,106 @@
-//! The command `lopa`: runs a small network and shows what it learned.
+//! The command `lopa`.
 
-use std::error::Error;
+mod demonstration;
+
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lopa_core::batch::Sampler;
-use lopa_core::network::Edge;
-use lopa_core::node::{Config, Scheme};
-use lopa_core::problem::{Point, Predict, Problem};
-use lopa_core::problems::Logistic;
-use lopa_core::steps::StepSizes;
-use lopa_host::simulation::{SimulatedNode, Simulation};
-use lopa_host::synthetic::{Recipe, Set, Shard};
-use lopa_host::topology::Topology;
+use lopa_host::config::Experiment;
+use lopa_host::metrics::Metrics;
+use lopa_host::outputs::Outputs;
+use lopa_host::run::{Prepared, RunError};
 
 /// Learning on a fleet of microcontrollers without a server.
 ///
-/// Runs a ring of nodes on synthetic data, in one memory, with the code that runs on a chip. Each node learns
-/// a classifier of its own from a handful of samples; together they learn which features deserve trust.
+/// Without a command: a ring of nodes learns on synthetic data, in one memory, with the code that runs on a chip. Each
+/// node learns a classifier of its own from a handful of samples; together they learn which features deserve trust.
 #[derive(Debug, Parser)]
-#[command(version, after_help = "Example:\n  lopa --nodes 20 --seed 7")]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n\n\
+                  Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
+)]
 struct Arguments {
-    /// How many nodes the ring has.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    nodes: u32,
-    /// How many rounds it runs.
-    #[arg(long, default_value_t = 3000)]
-    rounds: u64,
-    /// The seed of data and draws: the same seed, the same bits.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    demonstration: demonstration::Demonstration,
 }
 
-/// Few samples, many features, few of them worth anything: where hyper-parameters matter.
-const RECIPE: Recipe = Recipe { features: 24, relevant: 4, samples: 40, seed: 0 };
-/// ln of the strength every feature starts with.
-const START: f32 = -3.0;
-const BATCH: u32 = 20;
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Simulates the network a file describes.
+    ///
+    /// Writes metrics.csv, state.json and summary.json.
+    #[command(after_help = "Example:\n  lopa run network.toml --out results --threads 2")]
+    Run {
+        /// The file.
+        file: PathBuf,
+        /// The folder for the results; earlier ones are replaced when the run ends.
+        #[arg(long)]
+        out: PathBuf,
+        /// How many threads; all cores if not given. The results do not depend on it.
+        #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+        threads: Option<u16>,
+    },
+    /// Prints a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
 
-/// Exit status: 0, 1 a run failed or diverged, 2 bad usage (clap's own).
+/// Exit status: 0, 1 a run failed or diverged, 2 bad usage or input.
 fn main() -> ExitCode {
-    match demonstrate(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("lopa: {error}");
-            ExitCode::FAILURE
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        None => demonstration::demonstrate(&arguments.demonstration).map_err(|error| (1, error)),
+        Some(Command::Run { file, out, threads }) => run(&file, &out, threads).map_err(|error| {
+            let status = if matches!(error, RunError::Diverged(_)) { 1 } else { 2 };
+            (status, error.into())
+        }),
+        Some(Command::Completions { shell }) => {
+            let out = &mut std::io::stdout();
+            clap_complete::generate(shell, &mut Arguments::command(), "lopa", out);
+            Ok(())
         }
-    }
-}
-
-fn demonstrate(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let recipe = Recipe { seed: arguments.seed, ..RECIPE };
-    let shards: Vec<Shard> = (0..arguments.nodes).map(|node| recipe.shard(node)).collect();
-    let ring = Topology::ring(arguments.nodes);
-
-    println!(
-        "{} nodes on a ring. Each has {} training samples of {} features, of which {} matter.\n\
-         Each learns a classifier of its own; together they learn how strongly to regularise each feature.\n",
-        arguments.nodes, recipe.samples, recipe.features, recipe.relevant
-    );
-    let bar = progress(4 * arguments.rounds);
-    let run = |scheme, edges: Vec<Edge>, alpha| {
-        Run { shards: &shards, scheme, edges, alpha, arguments }.run(&bar)
     };
-    let gradient = Scheme::LocalGradient;
-    // A step this small leaves the strengths where they start.
-    let fixed = run(gradient, Vec::new(), f32::MIN_POSITIVE)?;
-    let alone = run(gradient, Vec::new(), ALPHA)?;
-    let local = run(gradient, ring.metropolis(), ALPHA)?;
-    let tracking = run(Scheme::GradientTracking, ring.metropolis(), ALPHA)?;
-    bar.finish_and_clear();
-
-    println!("  test accuracy, mean over the nodes");
-    for (name, simulation) in [
-        ("strengths left as they are", &fixed),
-        ("every node for itself", &alone),
-        ("LoPA-LG", &local),
-        ("LoPA-GT", &tracking),
-    ] {
-        println!("  {name:<28} {:.3}", mean_accuracy(simulation, &shards)?);
-    }
-    println!(
-        "\n  what the fleet agreed on (LoPA-GT): the larger the strength, the less a feature counts"
-    );
-    let x = mean_outer(tracking.nodes());
-    for (feature, x) in x.iter().enumerate() {
-        let mark = if feature < recipe.relevant { "matters" } else { "noise" };
-        let bar = "▪".repeat(((x - START + 3.0) * 6.0).clamp(0.0, 60.0) as usize);
-        println!("  feature {feature:>2}  {mark:<8} {:>8.4}  {bar}", lopa_core::math::exp(*x));
-    }
-    Ok(())
-}
-
-/// α of every run but the first.
-const ALPHA: f32 = 0.6;
-
-/// One of the four networks that are compared.
-struct Run<'a> {
-    shards: &'a [Shard],
-    scheme: Scheme,
-    edges: Vec<Edge>,
-    alpha: f32,
-    arguments: &'a Arguments,
-}
-
-impl<'a> Run<'a> {
-    fn run(self, bar: &ProgressBar) -> Result<Simulation<Logistic<'a>>, Box<dyn Error>> {
-        let problems: Vec<_> = self.shards.iter().map(Shard::logistic).collect::<Result<_, _>>()?;
-        let steps = StepSizes::new(self.alpha, 0.05, 0.05, 0.2, 0.5)?;
-        let size = std::num::NonZeroU32::new(BATCH).expect("not zero");
-        let seed = self.arguments.seed;
-        let config = |node| Config { steps, sampler: Sampler::drawn(seed, node, size) };
-        let mut simulation = Simulation::new(problems, self.scheme, self.edges, START, config)?;
-        for _ in 0..self.arguments.rounds {
-            simulation.round()?;
-            bar.inc(1);
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((status, error)) => {
+            eprintln!("lopa: {error}");
+            ExitCode::from(status)
         }
-        Ok(simulation)
     }
+}
+
+fn run(file: &Path, out: &Path, threads: Option<u16>) -> Result<(), RunError> {
+    if let Some(threads) = threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(usize::from(threads))
+            .build_global()
+            .map_err(|error| RunError::Input(format!("cannot start {threads} threads: {error}")))?;
+    }
+    let prepared = Prepared::new(Experiment::read(file)?)?;
+    let outputs = Outputs::new(out).map_err(RunError::Output)?;
+    let bar = progress(prepared.experiment().run.iterations);
+    let rows = prepared.run(&outputs, |_| bar.inc(1));
+    bar.finish_and_clear();
+    let rows = rows?;
+    if let Some(Metrics { iteration, outer_loss, consensus, test_accuracy, .. }) = rows.last() {
+        println!("iteration      {iteration}");
+        println!("outer loss     {outer_loss:.6}");
+        println!("consensus      {consensus:.3e}");
+        if let Some(accuracy) = test_accuracy {
+            println!("test accuracy  {accuracy:.4}");
+        }
+    }
+    println!("results        {}", out.display());
+    Ok(())
 }
 
 /// A bar on a terminal, nothing in a pipe.
@@ -130,33 +111,4 @@ fn progress(rounds: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} rounds, {per_sec}, {eta} left")
         .expect("a fixed template");
     ProgressBar::new(rounds).with_style(style)
-}
-
-fn mean_accuracy(
-    simulation: &Simulation<Logistic<'_>>,
-    shards: &[Shard],
-) -> Result<f32, Box<dyn Error>> {
-    let mut sum = 0.0;
-    for (node, shard) in simulation.nodes().iter().zip(shards) {
-        sum += accuracy(node, &shard.test)?;
-    }
-    Ok(sum / shards.len() as f32)
-}
-
-fn accuracy(node: &SimulatedNode<Logistic<'_>>, test: &Set) -> Result<f32, Box<dyn Error>> {
-    let samples = test.samples()?;
-    let mut workspace = vec![0.0; node.problem().dimensions().workspace];
-    let at = Point { x: node.state().x, theta: node.state().theta };
-    let right = (0..samples.len()).filter(|&i| {
-        node.problem().predict(at, samples.row(i), &mut workspace) == samples.label(i)
-    });
-    Ok(right.count() as f32 / samples.len() as f32)
-}
-
-fn mean_outer(nodes: &[SimulatedNode<Logistic<'_>>]) -> Vec<f32> {
-    let mut mean = vec![0.0; nodes.first().map_or(0, |node| node.state().x.len())];
-    for node in nodes {
-        lopa_core::vector::add_scaled(&mut mean, 1.0 / nodes.len() as f32, node.state().x);
-    }
-    mean
 }

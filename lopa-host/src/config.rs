@@ -1,0 +1,431 @@
+//! A network described in a file.
+//!
+//! ```toml
+//! [network]
+//! nodes = 10
+//! topology = "ring"
+//!
+//! [problem]
+//! kind = "logistic"
+//!
+//! [data]
+//! source = "synthetic"
+//!
+//! [algorithm]
+//! name = "lopa-gt"
+//! alpha = 0.1
+//! beta = 0.05
+//! lambda = 0.05
+//! gamma = 0.3
+//! tau = 0.5
+//! batch = 20
+//!
+//! [run]
+//! iterations = 1000
+//! ```
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use lopa_core::batch::BatchSize;
+use lopa_core::node::Scheme;
+use lopa_core::steps::{StepSizeError, StepSizes};
+use serde::{Deserialize, Serialize};
+
+/// A file, read and checked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Who talks to whom.
+    pub network: NetworkTable,
+    /// What is learned.
+    pub problem: ProblemTable,
+    /// What it is learned from.
+    #[serde(default)]
+    pub data: DataTable,
+    /// How it is learned.
+    pub algorithm: AlgorithmTable,
+    /// For how long, and what is kept.
+    pub run: RunTable,
+}
+
+/// The table `network`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkTable {
+    /// How many nodes.
+    pub nodes: u32,
+    /// The graph.
+    #[serde(default = "ring")]
+    pub topology: String,
+    /// The weights: "metropolis", or a CSV file.
+    #[serde(default = "metropolis")]
+    pub weights: String,
+    /// The seed of random graphs.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+/// The table `problem`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ProblemTable {
+    /// Hyper-parameters of logistic regression.
+    Logistic {},
+    /// Hyper-parameters of ridge regression.
+    Ridge {},
+    /// A shared sigmoid layer with a personal softmax head.
+    SharedLayer {
+        /// Units of the shared layer.
+        hidden: usize,
+        /// The head's regularisation.
+        mu: f32,
+    },
+    /// A starting point for a classifier that adapts in one step.
+    MetaLogistic {
+        /// One over the step.
+        nu: f32,
+    },
+    /// A starting point for a regression that adapts in one step.
+    MetaSquared {
+        /// One over the step.
+        nu: f32,
+    },
+}
+
+/// The table `data`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataTable {
+    /// "synthetic", "csv", "mnist", "covtype", "cifar10" or "libsvm".
+    #[serde(default = "synthetic")]
+    pub source: String,
+    /// The folder of the files.
+    pub dir: Option<PathBuf>,
+    /// The classes to tell apart, by number or name; all if none are named.
+    #[serde(default)]
+    pub classes: Vec<String>,
+    /// How many samples in all; all there are if not given. For synthetic data: training samples of a node.
+    pub samples: Option<usize>,
+    /// How samples are dealt to nodes.
+    #[serde(default = "iid")]
+    pub partition: String,
+}
+
+impl Default for DataTable {
+    fn default() -> Self {
+        Self {
+            source: synthetic(),
+            dir: None,
+            classes: Vec::new(),
+            samples: None,
+            partition: iid(),
+        }
+    }
+}
+
+/// The table `algorithm`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmTable {
+    /// "lopa-lg" or "lopa-gt".
+    pub name: AlgorithmName,
+    /// The step of the outer variable.
+    pub alpha: f32,
+    /// The step of the inner variable.
+    pub beta: f32,
+    /// The step of the Hessian-inverse-vector estimate.
+    pub lambda: f32,
+    /// The momentum.
+    pub gamma: f32,
+    /// The relaxation.
+    pub tau: f32,
+    /// Samples of a batch, or "full".
+    #[serde(default)]
+    pub batch: Batch,
+}
+
+/// The algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlgorithmName {
+    /// `LoPA` with local gradients.
+    LopaLg,
+    /// `LoPA` with gradient tracking.
+    LopaGt,
+}
+
+impl AlgorithmName {
+    /// The node's scheme.
+    #[must_use]
+    pub const fn scheme(self) -> Scheme {
+        match self {
+            Self::LopaLg => Scheme::LocalGradient,
+            Self::LopaGt => Scheme::GradientTracking,
+        }
+    }
+}
+
+/// How many samples a batch has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(untagged, expecting = "batch must be a number of samples, or \"full\"")]
+pub enum Batch {
+    /// This many, drawn with replacement.
+    Drawn(u32),
+    /// All of them.
+    #[default]
+    #[serde(with = "full")]
+    Full,
+}
+
+mod full {
+    //! The word "full".
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("full")
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "full" => Ok(()),
+            other => Err(D::Error::custom(format!("{other:?} is not \"full\""))),
+        }
+    }
+}
+
+/// The table `run`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunTable {
+    /// How many rounds.
+    pub iterations: u64,
+    /// The seed of batches, partitions and synthetic data.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// A row of metrics every so many rounds.
+    #[serde(default = "hundred")]
+    pub record_every: u64,
+    /// Where x starts: a number for every element, or a CSV file.
+    #[serde(default)]
+    pub x0: Start,
+}
+
+/// Where x starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Start {
+    /// The same number everywhere.
+    Number(f32),
+    /// The numbers of a file, separated by commas or lines.
+    File(PathBuf),
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self::Number(0.0)
+    }
+}
+
+fn ring() -> String {
+    "ring".into()
+}
+fn metropolis() -> String {
+    "metropolis".into()
+}
+fn synthetic() -> String {
+    "synthetic".into()
+}
+fn iid() -> String {
+    "iid".into()
+}
+const fn one() -> u64 {
+    1
+}
+const fn hundred() -> u64 {
+    100
+}
+
+/// Why a file was refused.
+#[derive(Debug)]
+pub enum ConfigError {
+    /// It cannot be read.
+    Read(PathBuf, std::io::Error),
+    /// It is not TOML, or says something nobody understands.
+    Syntax(PathBuf, String),
+    /// A value is out of range.
+    Value(String),
+    /// A step size is out of range.
+    Steps(StepSizeError),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Syntax(path, error) => write!(f, "{}: {}", path.display(), error.trim_end()),
+            Self::Value(what) => f.write_str(what),
+            Self::Steps(error) => write!(f, "algorithm.{error}"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Experiment {
+    /// Reads a file. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// Names the line of what nobody understands, with the nearest word there is, and values out of range.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|e| ConfigError::Read(path.into(), e))?;
+        let mut experiment = Self::parse(&text).map_err(|error| match error {
+            ConfigError::Syntax(_, error) => ConfigError::Syntax(path.into(), error),
+            other => other,
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        if let Start::File(file) = &mut experiment.run.x0 {
+            *file = folder.join(&*file);
+        }
+        if experiment.network.weights != "metropolis" {
+            let weights = folder.join(&experiment.network.weights);
+            experiment.network.weights = weights.to_string_lossy().into_owned();
+        }
+        if let Some(dir) = &mut experiment.data.dir {
+            *dir = folder.join(&*dir);
+        }
+        Ok(experiment)
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// As [`Experiment::read`].
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let syntax = |error: toml::de::Error| {
+            let mut message = error.to_string();
+            if let Some(hint) = nearest(error.message()) {
+                message += &format!("did you mean `{hint}`?");
+            }
+            ConfigError::Syntax(PathBuf::new(), message)
+        };
+        let experiment: Self = toml::from_str(text).map_err(syntax)?;
+        experiment.check()?;
+        Ok(experiment)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let value = |what: &str| Err(ConfigError::Value(what.into()));
+        if self.network.nodes == 0 {
+            return value("network.nodes is 0: a network needs at least one node");
+        }
+        if self.run.iterations == 0 {
+            return value("run.iterations is 0: at least one round is needed");
+        }
+        if self.run.record_every == 0 {
+            return value("run.record_every is 0: at least every round, 1, is needed");
+        }
+        if self.algorithm.batch == Batch::Drawn(0) {
+            return value("algorithm.batch is 0: a number of samples, or \"full\", is needed");
+        }
+        if let Start::Number(x0) = self.run.x0
+            && !x0.is_finite()
+        {
+            return value("run.x0 is infinite or NaN");
+        }
+        self.steps().map(|_| ())
+    }
+
+    /// The step sizes.
+    ///
+    /// # Errors
+    /// Names the one that is out of range.
+    pub fn steps(&self) -> Result<StepSizes, ConfigError> {
+        let a = &self.algorithm;
+        StepSizes::new(a.alpha, a.beta, a.lambda, a.gamma, a.tau).map_err(ConfigError::Steps)
+    }
+
+    /// The size of a batch.
+    #[must_use]
+    pub const fn batch(&self) -> BatchSize {
+        match self.algorithm.batch {
+            Batch::Full => BatchSize::Full,
+            Batch::Drawn(size) => BatchSize::drawn(size),
+        }
+    }
+}
+
+/// The word nearest to an unknown one, out of the list in serde's message.
+fn nearest(message: &str) -> Option<&str> {
+    let mut words = message.split('`').skip(1).step_by(2);
+    let unknown = words.next().filter(|_| message.starts_with("unknown"))?;
+    words
+        .map(|word| (strsim::damerau_levenshtein(unknown, word), word))
+        .filter(|(distance, word)| 2 * distance <= word.len().max(2))
+        .min()
+        .map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+        [network]
+        nodes = 4
+        [problem]
+        kind = "logistic"
+        [algorithm]
+        name = "lopa-gt"
+        alpha = 0.1
+        beta = 0.05
+        lambda = 0.05
+        gamma = 0.3
+        tau = 0.5
+        batch = 20
+        [run]
+        iterations = 10
+    "#;
+
+    #[test]
+    fn a_short_file_gets_the_rest_by_default() {
+        let experiment = Experiment::parse(GOOD).unwrap();
+        assert_eq!(experiment.network.topology, "ring");
+        assert_eq!(experiment.data.source, "synthetic");
+        assert_eq!(experiment.run.x0, Start::Number(0.0));
+        assert_eq!(experiment.batch(), BatchSize::drawn(20));
+        let full = GOOD.replace("batch = 20", "batch = \"full\"");
+        assert_eq!(Experiment::parse(&full).unwrap().batch(), BatchSize::Full);
+        // What was read can be written, and reads the same.
+        let text = toml::to_string(&experiment).unwrap();
+        assert_eq!(Experiment::parse(&text).unwrap(), experiment);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_a_way_out() {
+        for (from, to, said) in [
+            ("alpha = 0.1", "alhpa = 0.1", "did you mean `alpha`?"),
+            ("[run]", "[runn]", "did you mean `run`?"),
+            ("nodes = 4", "nodes = 4\ntopolgy = \"ring\"", "did you mean `topology`?"),
+            ("\"logistic\"", "\"logistics\"", "did you mean `logistic`?"),
+            ("\"lopa-gt\"", "\"lopa-tg\"", "did you mean `lopa-gt`?"),
+            ("gamma = 0.3", "gamma = 1.0", "gamma = 1 is out of range: 0 < gamma < 1 is needed"),
+            ("alpha = 0.1", "alpha = -0.1", "algorithm.alpha = -0.1 is out of range"),
+            ("nodes = 4", "nodes = 0", "at least one node"),
+            ("nodes = 4", "nodes = -4", "invalid value: integer `-4`"),
+            ("batch = 20", "batch = 0", "batch is 0"),
+            ("batch = 20", "batch = \"half\"", "or \"full\""),
+            ("iterations = 10", "iterations = 0", "iterations is 0"),
+            ("iterations = 10", "iterations = 10\nrecord_every = 0", "record_every is 0"),
+            ("iterations = 10", "iterations = 10\nx0 = nan", "x0 is infinite or NaN"),
+            ("tau = 0.5", "", "missing field `tau`"),
+            ("[problem]", "[problem", "line 4"),
+        ] {
+            let error = Experiment::parse(&GOOD.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains(said), "{to}: {error}");
+        }
+        let error = Experiment::read("/no/such/file.toml").unwrap_err().to_string();
+        assert!(error.contains("cannot read") && error.contains("file.toml"), "{error}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Any of the problems, chosen when a file is read.
+
+use lopa_core::batch::Batch;
+use lopa_core::problem::{Dimensions, Point, Population, Predict, Problem};
+use lopa_core::problems::{
+    Logistic, LogisticLoss, Meta, Quadratic, Ridge, SharedLayer, SquaredLoss,
+};
+use lopa_core::samples::Row;
+
+/// One of the problems that come with the core.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AnyProblem<'a> {
+    /// Hyper-parameters of logistic regression.
+    Logistic(Logistic<'a>),
+    /// Hyper-parameters of ridge regression.
+    Ridge(Ridge<'a>),
+    /// A shared sigmoid layer with a personal softmax head.
+    SharedLayer(SharedLayer<'a>),
+    /// Meta-learning of a classifier's initialisation.
+    MetaLogistic(Meta<'a, LogisticLoss>),
+    /// Meta-learning of a regression's initialisation.
+    MetaSquared(Meta<'a, SquaredLoss>),
+    /// The yardstick with a closed form.
+    Quadratic(Quadratic<'a>),
+}
+
+/// Passes a call on to whichever problem it is.
+macro_rules! each {
+    ($any:expr, $problem:ident => $call:expr) => {
+        match $any {
+            AnyProblem::Logistic($problem) => $call,
+            AnyProblem::Ridge($problem) => $call,
+            AnyProblem::SharedLayer($problem) => $call,
+            AnyProblem::MetaLogistic($problem) => $call,
+            AnyProblem::MetaSquared($problem) => $call,
+            AnyProblem::Quadratic($problem) => $call,
+        }
+    };
+}
+
+#[rustfmt::skip]
+impl Problem for AnyProblem<'_> {
+    fn dimensions(&self) -> Dimensions {
+        each!(self, p => p.dimensions())
+    }
+    fn population(&self) -> Population {
+        each!(self, p => p.population())
+    }
+    fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
+        each!(self, p => p.prepare(x, workspace));
+    }
+    fn inner_gradient(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+        each!(self, p => p.inner_gradient(at, batch, scale, out, workspace));
+    }
+    fn hessian_vector(&self, at: Point<'_>, v: &[f32], batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+        each!(self, p => p.hessian_vector(at, v, batch, scale, out, workspace));
+    }
+    fn cross_vector(&self, at: Point<'_>, v: &[f32], batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+        each!(self, p => p.cross_vector(at, v, batch, scale, out, workspace));
+    }
+    fn outer_gradient_inner(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+        each!(self, p => p.outer_gradient_inner(at, batch, scale, out, workspace));
+    }
+    fn outer_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+        each!(self, p => p.outer_gradient_outer(at, batch, scale, out, workspace));
+    }
+    fn inner_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32 {
+        each!(self, p => p.inner_loss(at, batch, workspace))
+    }
+    fn outer_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32 {
+        each!(self, p => p.outer_loss(at, batch, workspace))
+    }
+}
+
+impl AnyProblem<'_> {
+    /// The label the model gives a sample; `None` for a quadratic, which knows no samples.
+    #[must_use]
+    pub fn predict(&self, at: Point<'_>, row: Row<'_>, workspace: &mut [f32]) -> Option<f32> {
+        Some(match self {
+            Self::Logistic(p) => p.predict(at, row, workspace),
+            Self::Ridge(p) => p.predict(at, row, workspace),
+            Self::SharedLayer(p) => p.predict(at, row, workspace),
+            Self::MetaLogistic(p) => p.predict(at, row, workspace),
+            Self::MetaSquared(p) => p.predict(at, row, workspace),
+            Self::Quadratic(_) => return None,
+        })
+    }
+}
