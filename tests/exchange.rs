@@ -3,7 +3,7 @@
 mod fleet;
 
 use fleet::{Fleet, bits, frame, linking};
-use lopa_core::node::Scheme;
+use lopa_core::node::{Scheme, Scratch};
 use lopa_core::wire::Counters;
 use lopa_host::fault::Faults;
 use lopa_host::linked::{Linking, Wiring};
@@ -92,6 +92,22 @@ proptest! {
             3 => same_bits::<8, 16, { frame(16) }>(&fleet, at(16)),
             _ => same_bits::<32, 16, { frame(16) }>(&fleet, at(16)),
         };
+    }
+}
+
+#[test]
+fn the_simulation_on_all_cores_mixes_as_the_core_does() {
+    for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
+        let topology = Topology::new(6, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (1, 5)]).unwrap();
+        let fleet = Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3 };
+        let edges = fleet.topology.metropolis();
+        let mut nodes = fleet.nodes();
+        let mut scratch = Scratch { direction: vec![0.0; fleet.inner], workspace: vec![] };
+        for _ in 0..fleet.rounds {
+            nodes.iter_mut().for_each(|node| node.compute(&mut scratch).unwrap());
+            lopa_core::network::exchange(&mut nodes, &edges, &mut [0.0; 100]).unwrap();
+        }
+        assert_eq!(nodes.iter().map(bits).collect::<Vec<_>>(), fleet.states());
     }
 }
 
