@@ -288,6 +288,9 @@ impl Experiment {
         if let Start::File(file) = &mut experiment.run.x0 {
             *file = folder.join(&*file);
         }
+        if let Some(file) = experiment.network.topology.strip_prefix("file ") {
+            experiment.network.topology = format!("file {}", folder.join(file.trim()).display());
+        }
         if experiment.network.weights != "metropolis" {
             let weights = folder.join(&experiment.network.weights);
             experiment.network.weights = weights.to_string_lossy().into_owned();

@@ -132,6 +132,34 @@ fn divergence_is_status_1_with_everything_so_far_written() {
 }
 
 #[test]
+fn files_are_found_from_the_file_that_names_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let inside = dir.path().join("inside");
+    fs::create_dir(&inside).unwrap();
+    fs::write(inside.join("edges.txt"), "0 1\n1 2\n2 3\n").unwrap();
+    let third = 1.0_f32 / 3.0;
+    let rest = 1.0 - third;
+    let weights = format!(
+        "{rest},{third},0,0\n{third},{third},{third},0\n0,{third},{third},{third}\n0,0,{third},{rest}\n"
+    );
+    fs::write(inside.join("weights.csv"), weights).unwrap();
+    fs::write(inside.join("x0.csv"), ["-3"; 24].join("\n")).unwrap();
+    let text = GOOD
+        .replace("\"ring\"", "\"file edges.txt\"\nweights = \"weights.csv\"")
+        .replace("x0 = -3.0", "x0 = \"x0.csv\"");
+    fs::write(inside.join("network.toml"), text).unwrap();
+    let output = lopa(dir.path(), &["run", "inside/network.toml", "--out", "results"]);
+    assert!(output.status.success(), "{}", said(&output));
+    // The same network by its name ends in the same bits.
+    let path = run(dir.path(), &GOOD.replace("\"ring\"", "\"path\""));
+    assert!(path.status.success());
+    let again = lopa(dir.path(), &["run", "inside/network.toml", "--out", "again"]);
+    assert!(again.status.success());
+    let read = |folder: &str| fs::read(dir.path().join(folder).join("state.json")).unwrap();
+    assert!(read("results") == read("again"));
+}
+
+#[test]
 fn threads_do_not_change_results() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("network.toml"), GOOD).unwrap();
