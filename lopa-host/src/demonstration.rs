@@ -9,9 +9,11 @@ use lopa_core::network::Edge;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Point, Predict, Problem};
 use lopa_core::problems::Logistic;
+use lopa_core::samples::Row;
 use lopa_core::steps::StepSizes;
+use lopa_host::metrics::accuracy;
 use lopa_host::simulation::{SimulatedNode, Simulation};
-use lopa_host::synthetic::{Recipe, Set, Shard};
+use lopa_host::synthetic::{Recipe, Shard};
 use lopa_host::topology::Topology;
 
 /// What the demonstration can be told.
@@ -109,22 +111,15 @@ impl<'a> Run<'a> {
 fn mean_accuracy(
     simulation: &Simulation<Logistic<'_>>,
     shards: &[Shard],
-) -> Result<f32, Box<dyn Error>> {
+) -> Result<f64, Box<dyn Error>> {
     let mut sum = 0.0;
     for (node, shard) in simulation.nodes().iter().zip(shards) {
-        sum += accuracy(node, &shard.test)?;
+        let mut workspace = vec![0.0; node.problem().dimensions().workspace];
+        let at = Point { x: node.state().x, theta: node.state().theta };
+        let predict = |row: Row<'_>| Some(node.problem().predict(at, row, &mut workspace));
+        sum += accuracy(&shard.test.samples()?, predict).unwrap_or(0.0);
     }
-    Ok(sum / shards.len() as f32)
-}
-
-fn accuracy(node: &SimulatedNode<Logistic<'_>>, test: &Set) -> Result<f32, Box<dyn Error>> {
-    let samples = test.samples()?;
-    let mut workspace = vec![0.0; node.problem().dimensions().workspace];
-    let at = Point { x: node.state().x, theta: node.state().theta };
-    let right = (0..samples.len()).filter(|&i| {
-        node.problem().predict(at, samples.row(i), &mut workspace) == samples.label(i)
-    });
-    Ok(right.count() as f32 / samples.len() as f32)
+    Ok(sum / shards.len() as f64)
 }
 
 fn mean_outer(nodes: &[SimulatedNode<Logistic<'_>>]) -> Vec<f32> {

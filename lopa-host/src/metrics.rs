@@ -2,7 +2,7 @@
 
 use lopa_core::batch::Batch;
 use lopa_core::problem::{Point, Problem};
-use lopa_core::samples::Samples;
+use lopa_core::samples::{LabelKind, Row, Samples};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -95,26 +95,25 @@ impl Own {
         let outer_loss = f64::from(problem.outer_loss(at, &outer, &mut workspace));
         let inner_loss = f64::from(problem.inner_loss(at, &inner, &mut workspace));
         let sets = [Some(samples.train), Some(samples.validation), samples.test];
-        let accuracies = sets.map(|set| accuracy(problem, at, &set?, &mut workspace));
+        let accuracies =
+            sets.map(|set| accuracy(&set?, |row| problem.predict(at, row, &mut workspace)));
         Self { outer_loss, inner_loss, accuracies }
     }
 }
 
-/// The share of samples told right; of real labels, one minus the squared error over that of the mean.
+/// The share of samples whose label `predict` tells right; of real labels, one minus the squared error over that of the
+/// mean. Nothing if it cannot tell.
 #[must_use]
-pub fn accuracy(
-    problem: &AnyProblem<'_>,
-    at: Point<'_>,
-    samples: &Samples<'_>,
-    workspace: &mut [f32],
+pub fn accuracy<'a>(
+    samples: &Samples<'a>,
+    mut predict: impl FnMut(Row<'a>) -> Option<f32>,
 ) -> Option<f64> {
-    use lopa_core::samples::LabelKind;
     let real = samples.labels().kind() == LabelKind::Real;
     let len = samples.len() as f64;
     let mean = (0..samples.len()).map(|i| f64::from(samples.label(i))).sum::<f64>() / len;
     let (mut right, mut error, mut spread) = (0.0, 0.0, 0.0);
     for index in 0..samples.len() {
-        let said = f64::from(problem.predict(at, samples.row(index), workspace)?);
+        let said = f64::from(predict(samples.row(index))?);
         let label = f64::from(samples.label(index));
         right += f64::from(u8::from(said == label));
         error += (said - label) * (said - label);

@@ -3,13 +3,13 @@
 
 use lopa_core::batch::Sampler;
 use lopa_core::draw::{Draws, Purpose};
-use lopa_core::exchange::{Exchange, Timing};
+use lopa_core::exchange::Timing;
 use lopa_core::node::{Buffers, Config, Node, Scheme};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{SEAL_LONGEST, Seal};
 use lopa_host::fault::Faults;
-use lopa_host::linked::{LINKS, LinkedNetwork, Linking, Wiring};
+use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
 use lopa_host::simulation::{SimulatedNode, Simulation};
 use lopa_host::topology::Topology;
 
@@ -131,10 +131,6 @@ pub fn linking(wiring: Wiring, chunk: u32, values: usize) -> Linking {
         seed: 1,
     }
 }
-
-/// The exchange of a simulated node.
-pub type SimulatedExchange<const W: usize, const V: usize, const F: usize> =
-    Exchange<LINKS, LINKS, W, V, F>;
 
 impl Fleet {
     /// The exact optimum of some nodes together, in f64: their mean hypergradient is affine in x.

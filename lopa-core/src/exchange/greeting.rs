@@ -2,7 +2,7 @@
 
 use super::neighbour::{Neighbour, Standing};
 use super::settings::Micros;
-use super::{Table, find};
+use super::{Table, bump, find};
 use crate::wire::{Body, Floats, Hello, Message, Reason, Refuse};
 
 /// The first epoch after `epoch` that node `node` can begin. No other node can begin the same one.
@@ -40,7 +40,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             if session != self.settings.boot && !self.duplicate {
                 self.duplicate = true;
                 self.refuse_twin = Some((link, sender, hello.challenge));
-                self.counters.refused = self.counters.refused.saturating_add(1);
+                bump(&mut self.counters.refused);
             }
             return;
         }
@@ -53,7 +53,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             // A neighbour's number on a link that does not lead to it: there are two of them.
             let counter =
                 if known { &mut self.counters.refused } else { &mut self.counters.foreign };
-            *counter = counter.saturating_add(1);
+            bump(counter);
             if known {
                 self.refuse_twin = Some((link, sender, hello.challenge));
             }
@@ -72,7 +72,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let weight = (n.peer.weight.to_bits() != hello.weight.to_bits()).then_some(Reason::Weight);
         if let Some(reason) = own.difference(&hello.identity).or(weight) {
             if n.standing != Standing::Refused(reason) {
-                self.counters.refused = self.counters.refused.saturating_add(1);
+                bump(&mut self.counters.refused);
             }
             n.refuse = Some(reason);
             n.standing = Standing::Refused(reason);
@@ -83,7 +83,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let far = hello.start > self.settings.rounds
             || hello.start.saturating_mul(self.chunks) > u64::MAX / 2;
         if epoch >> 16 == u64::MAX >> 16 || far {
-            self.counters.malformed = self.counters.malformed.saturating_add(1);
+            bump(&mut self.counters.malformed);
             return;
         }
         (n.alive_at, n.ever, n.window) = (now, true, hello.window.min(32));
@@ -96,7 +96,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             n.hello_at = Some(now);
             self.give_up_anew(sender);
             if epoch > mine {
-                self.join(epoch, hello.start, now);
+                self.begin(epoch, hello.start, now);
             } else {
                 self.begin(epoch_after(mine, self.settings.node), self.round, now);
             }
@@ -117,7 +117,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             n.standing = Standing::Unmet;
         }
         if epoch > mine {
-            self.join(epoch, hello.start, now);
+            self.begin(epoch, hello.start, now);
         } else if epoch < mine {
             n.hello_soon(now, &timing);
             return;
@@ -151,7 +151,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         {
             n.standing = Standing::Refused(refuse.reason);
             n.hello_at = None;
-            self.counters.refused = self.counters.refused.saturating_add(1);
+            bump(&mut self.counters.refused);
         }
     }
 
@@ -199,17 +199,12 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
     }
 
-    /// Joins an epoch that another node began.
-    fn join(&mut self, epoch: u64, start: u64, now: Micros) {
-        self.begin(epoch, start, now);
-    }
-
-    /// Begins an epoch: everyone who counts is greeted anew.
+    /// Begins an epoch, or joins one that another node began: everyone who counts is greeted anew.
     fn begin(&mut self, epoch: u64, start: u64, now: Micros) {
         (self.epoch, self.start, self.restart) = (epoch, start, true);
         (self.round, self.computed) = (start, false);
         self.base = start.saturating_mul(self.chunks);
-        self.counters.epochs = self.counters.epochs.saturating_add(1);
+        bump(&mut self.counters.epochs);
         let (base, timing) = (self.base, self.settings.timing);
         for n in &mut self.neighbours {
             n.begin(base, now, &timing);

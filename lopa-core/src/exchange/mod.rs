@@ -250,7 +250,7 @@ impl<
         }
         let len = self.table.transmit(link, learner, now, out)?;
         let count = &mut self.table.counters;
-        count.sent = count.sent.saturating_add(1);
+        bump(&mut count.sent);
         count.sent_bytes = count.sent_bytes.saturating_add(len as u64);
         Some(len)
     }
@@ -399,6 +399,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     fn tracking(&self) -> bool {
         self.settings.identity.scheme == Scheme::GradientTracking
     }
+}
+
+/// Counts one more; a counter stays at its highest value.
+fn bump(counter: &mut u64) {
+    *counter = counter.saturating_add(1);
 }
 
 /// The neighbour with a number, if that link leads to it.

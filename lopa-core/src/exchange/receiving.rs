@@ -2,7 +2,7 @@
 
 use super::neighbour::{Standing, bit};
 use super::settings::Micros;
-use super::{Table, find};
+use super::{Table, bump, find};
 use crate::wire::{
     self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Reason, Request,
 };
@@ -14,7 +14,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let count = &mut self.counters;
         let counter = match frame.map(wire::decode) {
             Ok(Ok(message)) => {
-                count.received = count.received.saturating_add(1);
+                bump(&mut count.received);
                 return self.message(link, &message, now);
             }
             Ok(Err(MessageError::Version { sender })) => {
@@ -33,7 +33,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             Err(FrameError::Truncated) => &mut count.truncated,
             Err(FrameError::Seal) => &mut count.corrupt,
         };
-        *counter = counter.saturating_add(1);
+        bump(counter);
     }
 
     fn message(&mut self, link: usize, message: &Message<&[u8]>, now: Micros) {
@@ -64,7 +64,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     fn in_step(&mut self, link: usize, message: &Message<&[u8]>, now: Micros) -> bool {
         let (epoch, timing) = (self.epoch, self.settings.timing);
         let Some(neighbour) = find(&mut self.neighbours, link, message.sender) else {
-            self.counters.foreign = self.counters.foreign.saturating_add(1);
+            bump(&mut self.counters.foreign);
             return false;
         };
         if message.epoch == epoch && neighbour.met() && message.session == neighbour.session {
@@ -75,7 +75,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         if !matches!(neighbour.standing, Standing::Refused(_)) {
             neighbour.hello_soon(now, &timing);
         }
-        self.counters.stale = self.counters.stale.saturating_add(1);
+        bump(&mut self.counters.stale);
         false
     }
 
@@ -85,11 +85,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let needed = self.elements(chunk).len().saturating_mul(vectors);
         let values = wire::floats(data.values);
         if u64::from(data.chunk) >= self.chunks || data.values.len() != 4 * needed {
-            self.counters.malformed = self.counters.malformed.saturating_add(1);
+            bump(&mut self.counters.malformed);
             return;
         }
         if values.clone().any(|a| !a.is_finite()) {
-            self.counters.non_finite = self.counters.non_finite.saturating_add(1);
+            bump(&mut self.counters.non_finite);
             return;
         }
         let (base, delay, chunks) = (self.base, self.settings.timing.delay, self.chunks);
@@ -116,7 +116,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             }
             _ => &mut self.counters.repeated,
         };
-        *counter = counter.saturating_add(1);
+        bump(counter);
         // Its picture of us is old.
         neighbour.ack_by(now);
     }
@@ -136,7 +136,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let Request { session, tag, ask, .. } = *request;
         let changes = matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint);
         if changes && (session != self.settings.boot || tag <= self.last_tag) {
-            self.counters.stale = self.counters.stale.saturating_add(1);
+            bump(&mut self.counters.stale);
             return;
         }
         if changes {
