@@ -90,7 +90,7 @@ impl Prepared {
         };
         let prepared = Self { experiment, shards, edges: weights.into_edges(), start };
         // Whatever a node or a problem refuses shows now, before anything is written.
-        prepared.simulation().map(|_| ())?;
+        prepared.simulation(&prepared.samples()?)?;
         Ok(prepared)
     }
 
@@ -120,16 +120,19 @@ impl Prepared {
         Ok(samples)
     }
 
-    fn problems(&self) -> Result<Vec<AnyProblem<'_>>, RunError> {
+    fn problems<'a>(&self, samples: &[NodeSamples<'a>]) -> Result<Vec<AnyProblem<'a>>, RunError> {
         let classes = self.shards.first().map_or(0, |shard| shard.train.classes().len());
-        let numbered = self.samples()?.into_iter().enumerate().map(|(node, samples)| {
-            problem(self.experiment.problem, samples, classes)
+        let numbered = samples.iter().enumerate().map(|(node, samples)| {
+            problem(self.experiment.problem, *samples, classes)
                 .map_err(|error| RunError::Input(format!("node {node}: {error}")))
         });
         numbered.collect()
     }
 
-    fn simulation(&self) -> Result<Simulation<AnyProblem<'_>>, RunError> {
+    fn simulation<'a>(
+        &self,
+        samples: &[NodeSamples<'a>],
+    ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
         let steps = self.experiment.steps()?;
         let (seed, size) = (self.experiment.run.seed, self.experiment.batch());
         let config = |node| {
@@ -143,7 +146,7 @@ impl Prepared {
             (None, Start::File(_)) => Vec::new(),
         };
         let scheme = self.experiment.algorithm.name.scheme();
-        Simulation::from_points(self.problems()?, scheme, self.edges.clone(), start, config)
+        Simulation::from_points(self.problems(samples)?, scheme, self.edges.clone(), start, config)
             .map_err(|error| match error {
                 NetworkError::Node {
                     error: NodeError::Length { name: "x", needed, found },
@@ -163,7 +166,7 @@ impl Prepared {
         mut tick: impl FnMut(u64),
     ) -> Result<Vec<Metrics>, RunError> {
         let samples = self.samples()?;
-        let mut simulation = self.simulation()?;
+        let mut simulation = self.simulation(&samples)?;
         let began = Instant::now();
         let measure = |simulation: &Simulation<AnyProblem<'_>>| {
             Metrics::of(simulation.nodes(), &samples, began.elapsed().as_secs_f64())
