@@ -14,6 +14,7 @@ pub mod linked;
 pub mod metrics;
 pub mod outputs;
 pub mod problem;
+pub mod record;
 pub mod run;
 pub mod simulation;
 pub mod synthetic;

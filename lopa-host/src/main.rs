@@ -1,17 +1,14 @@
 //! The command `lopa`.
 
-mod demonstration;
+mod command;
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lopa_host::config::Experiment;
-use lopa_host::metrics::Metrics;
-use lopa_host::outputs::Outputs;
-use lopa_host::run::{Prepared, RunError};
+
+use command::Failure;
+use command::demonstration::{self, Demonstration};
+use command::run::Run;
 
 /// Learning on a fleet of microcontrollers without a server.
 ///
@@ -28,25 +25,12 @@ struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    demonstration: demonstration::Demonstration,
+    demonstration: Demonstration,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Simulates the network a file describes.
-    ///
-    /// Writes metrics.csv, state.json and summary.json.
-    #[command(after_help = "Example:\n  lopa run network.toml --out results --threads 2")]
-    Run {
-        /// The file.
-        file: PathBuf,
-        /// The folder for the results; earlier ones are replaced when the run ends.
-        #[arg(long)]
-        out: PathBuf,
-        /// How many threads; all cores if not given. The results do not depend on it.
-        #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-        threads: Option<u16>,
-    },
+    Run(Run),
     /// Prints a completion script for a shell.
     Completions {
         /// The shell.
@@ -58,11 +42,8 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
-        None => demonstration::demonstrate(&arguments.demonstration).map_err(|error| (1, error)),
-        Some(Command::Run { file, out, threads }) => run(&file, &out, threads).map_err(|error| {
-            let status = if matches!(error, RunError::Diverged(_)) { 1 } else { 2 };
-            (status, error.into())
-        }),
+        None => demonstration::demonstrate(&arguments.demonstration).map_err(Failure::run),
+        Some(Command::Run(run)) => run.run(),
         Some(Command::Completions { shell }) => {
             let out = &mut std::io::stdout();
             clap_complete::generate(shell, &mut Arguments::command(), "lopa", out);
@@ -71,44 +52,9 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err((status, error)) => {
-            eprintln!("lopa: {error}");
-            ExitCode::from(status)
+        Err(failure) => {
+            eprintln!("lopa: {failure}");
+            ExitCode::from(failure.status)
         }
     }
-}
-
-fn run(file: &Path, out: &Path, threads: Option<u16>) -> Result<(), RunError> {
-    if let Some(threads) = threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(usize::from(threads))
-            .build_global()
-            .map_err(|error| RunError::Input(format!("cannot start {threads} threads: {error}")))?;
-    }
-    let prepared = Prepared::new(Experiment::read(file)?)?;
-    let outputs = Outputs::new(out).map_err(RunError::Output)?;
-    let bar = progress(prepared.experiment().run.iterations);
-    let rows = prepared.run(&outputs, |_| bar.inc(1));
-    bar.finish_and_clear();
-    let rows = rows?;
-    if let Some(Metrics { iteration, outer_loss, consensus, test_accuracy, .. }) = rows.last() {
-        println!("iteration      {iteration}");
-        println!("outer loss     {outer_loss:.6}");
-        println!("consensus      {consensus:.3e}");
-        if let Some(accuracy) = test_accuracy {
-            println!("test accuracy  {accuracy:.4}");
-        }
-    }
-    println!("results        {}", out.display());
-    Ok(())
-}
-
-/// A bar on a terminal, nothing in a pipe.
-fn progress(rounds: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::with_draw_target(Some(rounds), ProgressDrawTarget::hidden());
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} rounds, {per_sec}, {eta} left")
-        .expect("a fixed template");
-    ProgressBar::new(rounds).with_style(style)
 }

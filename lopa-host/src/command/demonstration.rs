@@ -47,7 +47,7 @@ pub(crate) fn demonstrate(arguments: &Demonstration) -> Result<(), Box<dyn Error
          Each learns a classifier of its own; together they learn how strongly to regularise each feature.\n",
         arguments.nodes, recipe.samples, recipe.features, recipe.relevant
     );
-    let bar = crate::progress(4 * arguments.rounds);
+    let bar = super::progress(4 * arguments.rounds, "rounds");
     let run = |scheme, edges: Vec<Edge>, alpha| {
         Run { shards: &shards, scheme, edges, alpha, arguments }.run(&bar)
     };

@@ -1,0 +1,169 @@
+//! What was measured: a table with a name for every column, as `metrics.csv` has it.
+
+use std::fmt;
+
+/// How a column is best drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// On even steps: accuracies, counts.
+    Linear,
+    /// On powers of ten: errors that shrink.
+    Logarithmic,
+}
+
+/// A column of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name in the file, such as `outer_loss`.
+    pub name: String,
+    /// Its name for people, such as "outer loss".
+    pub title: String,
+    /// How it is drawn.
+    pub scale: Scale,
+}
+
+/// A table of figures; the first column is the iteration. A figure that does not exist is `None`, and nothing in a file.
+///
+/// ```
+/// use lopa_host::record::{Column, Record, Scale};
+/// let column = |name: &str| Column { name: name.into(), title: name.into(), scale: Scale::Linear };
+/// let mut record = Record::new(vec![column("iteration"), column("loss")]);
+/// record.push(vec![Some(0.0), Some(0.25)]);
+/// assert_eq!(record.csv(), "iteration,loss\n0,0.25\n");
+/// assert_eq!(record.figures("loss").unwrap(), [Some(0.25)]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Record {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Option<f64>>>,
+}
+
+/// Why a CSV file is not a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+impl Record {
+    /// A table without rows.
+    #[must_use]
+    pub const fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row; what is missing of it does not exist, what is too much is dropped.
+    pub fn push(&mut self, mut row: Vec<Option<f64>>) {
+        row.resize(self.columns.len(), None);
+        self.rows.push(row);
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The rows.
+    #[must_use]
+    pub fn rows(&self) -> &[Vec<Option<f64>>] {
+        &self.rows
+    }
+
+    /// One column, by its name.
+    #[must_use]
+    pub fn figures(&self, name: &str) -> Option<Vec<Option<f64>>> {
+        let at = self.columns.iter().position(|column| column.name == name)?;
+        Some(self.rows.iter().map(|row| row[at]).collect())
+    }
+
+    /// The last figure of a column.
+    #[must_use]
+    pub fn last(&self, name: &str) -> Option<f64> {
+        self.figures(name)?.last().copied().flatten()
+    }
+
+    /// The table as a file: numbers that read back to the same bits.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        let mut text = names.join(",") + "\n";
+        for row in &self.rows {
+            let words: Vec<String> =
+                row.iter().map(|figure| figure.map_or(String::new(), |a| a.to_string())).collect();
+            text += &(words.join(",") + "\n");
+        }
+        text
+    }
+
+    /// Reads what [`Record::csv`] wrote; `column` says what is known of a name.
+    ///
+    /// # Errors
+    /// Names the line.
+    pub fn parse(text: &str, column: impl Fn(&str) -> Column) -> Result<Self, RecordError> {
+        let mut lines = text.lines().enumerate();
+        let (_, names) = lines
+            .next()
+            .filter(|(_, names)| names.split(',').next() == Some("iteration"))
+            .ok_or(RecordError { line: 1, what: "the first column is not \"iteration\"".into() })?;
+        let mut record = Self::new(names.split(',').map(column).collect());
+        for (index, line) in lines {
+            let wrong = |what: String| RecordError { line: index + 1, what };
+            let figure = |word: &str| match word {
+                "" => Ok(None),
+                word => word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is no number"))),
+            };
+            let row: Vec<Option<f64>> = line.split(',').map(figure).collect::<Result<_, _>>()?;
+            let (found, needed) = (row.len(), record.columns.len());
+            if found != needed {
+                return Err(wrong(format!("{found} figures, {needed} are needed")));
+            }
+            record.rows.push(row);
+        }
+        Ok(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str) -> Column {
+        Column { name: name.into(), title: name.replace('_', " "), scale: Scale::Linear }
+    }
+
+    #[test]
+    fn what_was_written_reads_back_to_the_same_bits() {
+        let mut record = Record::new(["iteration", "a", "b"].map(column).into());
+        record.push(vec![Some(0.0), Some(0.1 + 0.2), None]);
+        record.push(vec![Some(7.0), Some(1e-300), Some(-0.0)]);
+        record.push(vec![Some(8.0)]);
+        let read = Record::parse(&record.csv(), column).unwrap();
+        assert_eq!(read, record);
+        assert_eq!(read.figures("a").unwrap()[0], Some(0.1 + 0.2));
+        assert_eq!((read.last("a"), read.last("c")), (None, None));
+    }
+
+    #[test]
+    fn what_is_no_record_is_refused_by_its_line() {
+        for (text, line, what) in [
+            ("", 1, "iteration"),
+            ("a,b\n", 1, "iteration"),
+            ("iteration,a\n1,2\n3\n", 3, "1 figures, 2 are needed"),
+            ("iteration,a\n1,x\n", 2, "\"x\" is no number"),
+        ] {
+            let error = Record::parse(text, column).unwrap_err();
+            assert!(error.line == line && error.what.contains(what), "{error}");
+        }
+    }
+}
