@@ -242,7 +242,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
     }
 
     /// Everything that happens now, then on to when something happens next.
-    fn turn(&mut self, until: Micros) -> Result<(), LinkedError> {
+    pub(crate) fn turn(&mut self, until: Micros) -> Result<(), LinkedError> {
         self.deliver();
         for number in 0..self.members.len() {
             self.work(number)?;
@@ -251,8 +251,11 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             self.speak(port);
         }
         let mut next = until;
-        for member in self.members.iter().filter(|m| !m.off) {
-            next = next.min(member.busy.unwrap_or(member.exchange.deadline()));
+        for (number, member) in self.members.iter().enumerate().filter(|(_, m)| !m.off) {
+            let wanted = member.busy.unwrap_or(member.exchange.deadline());
+            // Whoever has something to say now waits for a line, not for a microsecond.
+            let waits = wanted <= self.now;
+            next = next.min(if waits { self.line_free(number) } else { wanted });
         }
         for port in &self.ports {
             if port.sending.is_some() {
@@ -267,6 +270,13 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         }
         self.now = next.max(self.now + 1);
         Ok(())
+    }
+
+    /// When the first line of a node that is taken now will be free; at once if none is taken.
+    fn line_free(&self, number: usize) -> Micros {
+        let own = self.ports.iter().filter(|port| port.from == number).map(|port| port.taken);
+        let bus = (self.linking.wiring == Wiring::Bus).then_some(self.bus_taken);
+        own.chain(bus).filter(|taken| *taken > self.now).min().unwrap_or(self.now + 1)
     }
 
     /// Frames that have left their sender enter the line; bytes that have come reach their receivers.
