@@ -77,7 +77,7 @@ fn a_file_reproduces_algorithm_one() {
             let prepared = Prepared::new(experiment(dir.path(), kind, name)).unwrap();
             let out = dir.path().join(name);
             let rows = prepared.run(&Outputs::new(&out).unwrap(), |_| ()).unwrap();
-            assert_eq!(rows.len() as u64, 1 + ITERATIONS / 50);
+            assert_eq!(rows.record.rows().len() as u64, 1 + ITERATIONS / 50);
 
             let steps = [0.1_f32, 0.1, 0.08, 0.4, 0.5].map(f64::from);
             let [alpha, beta, lambda, gamma, tau] = steps;

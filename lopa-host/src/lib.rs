@@ -1,9 +1,9 @@
 //! Simulate LoPA networks on a host, with the same nodes as on a chip.
 //!
-//! - [`config`]: a network described in a file; [`run`]: from the file to the [`outputs`], with [`metrics`];
+//! - [`config`]: a network described in a file; [`run`]: from the file to the [`outputs`], with [`metrics`] in a [`record`];
 //! - [`topology`]: who talks to whom, and with which weight;
 //! - [`data`]: samples from files, dealt out to nodes;
-//! - [`synthetic`]: data with a known truth;
+//! - [`synthetic`]: data with a known truth; [`quadratics`]: problems with a closed form;
 //! - [`simulation`]: a network that runs, all in one memory;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s.
 
@@ -14,6 +14,7 @@ pub mod linked;
 pub mod metrics;
 pub mod outputs;
 pub mod problem;
+pub mod quadratics;
 pub mod record;
 pub mod run;
 pub mod simulation;

@@ -3,6 +3,7 @@
 //! Each file is written beside its place and moved there when it is whole: a run that fails leaves the results of an
 //! earlier one as they were.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::Write;
@@ -11,8 +12,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::config::Experiment;
-use crate::metrics::Metrics;
 use crate::problem::AnyProblem;
+use crate::record::Record;
+use crate::run::Prepared;
 use crate::simulation::SimulatedNode;
 
 /// A folder for results.
@@ -55,10 +57,32 @@ struct States<'a> {
 
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
+    version: &'static str,
     iterations: u64,
+    finished: bool,
     nodes: usize,
-    metrics: Option<&'a Metrics>,
+    links: usize,
+    rho: f64,
+    losses: u64,
+    metrics: BTreeMap<&'a str, Option<f64>>,
     experiment: &'a Experiment,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy)]
+pub struct Results<'a> {
+    /// What was run.
+    pub prepared: &'a Prepared,
+    /// The nodes, all between the same two rounds.
+    pub nodes: &'a [SimulatedNode<AnyProblem<'a>>],
+    /// What was measured.
+    pub record: &'a Record,
+    /// What was measured of single nodes.
+    pub node_record: Option<&'a Record>,
+    /// Whether all rounds are done.
+    pub finished: bool,
+    /// How often nodes over links lost one another, or thought so.
+    pub losses: u64,
 }
 
 impl Outputs {
@@ -75,30 +99,52 @@ impl Outputs {
         Ok(Self { folder })
     }
 
+    /// Where results go.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Writes all files.
     ///
     /// # Errors
     /// Says which path could not be written.
-    pub fn write(
-        &self,
-        experiment: &Experiment,
-        nodes: &[SimulatedNode<AnyProblem<'_>>],
-        rows: &[Metrics],
-    ) -> Result<(), OutputError> {
-        self.put("metrics.csv", csv(rows).as_bytes())?;
+    pub fn write(&self, results: &Results<'_>) -> Result<(), OutputError> {
+        let Results { prepared, nodes, record, finished, losses, .. } = *results;
+        self.put("metrics.csv", record.csv().as_bytes())?;
+        if let Some(record) = results.node_record {
+            self.put("nodes.csv", record.csv().as_bytes())?;
+        }
         let iteration = nodes.first().map_or(0, |node| node.state().round);
         let state = |(id, node)| {
             let s = SimulatedNode::state(node);
             NodeState { id, x: s.x, theta: s.theta, v: s.v, z: s.z, y: s.y }
         };
         let nodes: Vec<NodeState<'_>> = (0..).zip(nodes).map(state).collect();
-        let summary =
-            Summary { iterations: iteration, nodes: nodes.len(), metrics: rows.last(), experiment };
+        let last = record.rows().last();
+        let metrics = record.columns().iter().enumerate().skip(1);
+        let summary = Summary {
+            version: env!("CARGO_PKG_VERSION"),
+            iterations: iteration,
+            finished,
+            nodes: nodes.len(),
+            links: prepared.weights().topology().links().count(),
+            rho: prepared.weights().spectrum().rho(),
+            losses,
+            metrics: metrics
+                .map(|(at, column)| (column.name.as_str(), last.and_then(|row| row[at])))
+                .collect(),
+            experiment: prepared.experiment(),
+        };
         self.put("summary.json", &json(&summary))?;
         self.put("state.json", &json(&States { iteration, nodes }))
     }
 
-    fn put(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
+    /// Writes one file, whole or not at all.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         let (path, beside) = (self.folder.join(name), self.folder.join(format!(".{name}.part")));
         let whole = |path: &Path| -> std::io::Result<()> {
             let mut file = fs::File::create(&beside)?;
@@ -115,23 +161,4 @@ fn json(value: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(value).unwrap_or_default();
     bytes.push(b'\n');
     bytes
-}
-
-/// The rows as CSV: numbers that read back to the same bits, nothing where a figure does not exist.
-fn csv(rows: &[Metrics]) -> String {
-    let mut text = String::from(
-        "iteration,outer_loss,inner_loss,consensus,tracking,train_accuracy,validation_accuracy,\
-         test_accuracy,hessian_vectors,seconds\n",
-    );
-    let figure = |figure: Option<f64>| figure.map_or(String::new(), |a| a.to_string());
-    for row in rows {
-        let Metrics { iteration, outer_loss, inner_loss, consensus, tracking, .. } = row;
-        let [train, validation, test] =
-            [row.train_accuracy, row.validation_accuracy, row.test_accuracy].map(figure);
-        text += &format!(
-            "{iteration},{outer_loss},{inner_loss},{consensus},{tracking},{train},{validation},{test},{},{}\n",
-            row.hessian_vectors, row.seconds
-        );
-    }
-    text
 }

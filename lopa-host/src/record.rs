@@ -68,6 +68,11 @@ impl Record {
         self.rows.push(row);
     }
 
+    /// Keeps the rows that `keep` says.
+    pub fn retain(&mut self, keep: impl Fn(&[Option<f64>]) -> bool) {
+        self.rows.retain(|row| keep(row));
+    }
+
     /// The columns.
     #[must_use]
     pub fn columns(&self) -> &[Column] {

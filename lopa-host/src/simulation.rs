@@ -113,6 +113,17 @@ impl<P: Problem + Send + Sync> Simulation<P> {
     pub fn nodes(&self) -> &[SimulatedNode<P>] {
         &self.nodes
     }
+
+    /// The nodes, to put them where they were in an earlier run. All must be in the same round.
+    pub fn nodes_mut(&mut self) -> &mut [SimulatedNode<P>] {
+        &mut self.nodes
+    }
+
+    /// The nodes, to run them otherwise.
+    #[must_use]
+    pub fn into_nodes(self) -> Vec<SimulatedNode<P>> {
+        self.nodes
+    }
 }
 
 /// The first of many results that is an error.

@@ -155,7 +155,7 @@ fn ten_nodes_tell_zeros_from_ones() {
         let out = tempfile::tempdir().unwrap();
         let outputs = Outputs::new(out.path()).unwrap();
         let rows = Prepared::new(experiment).unwrap().run(&outputs, |_| ()).unwrap();
-        let accuracy = rows.last().unwrap().test_accuracy.unwrap();
+        let accuracy = rows.record.last("test_accuracy").unwrap();
         assert!(accuracy >= 0.998, "{name}: {accuracy}");
     }
 }

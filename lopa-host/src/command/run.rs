@@ -1,26 +1,31 @@
 //! `lopa run`: simulates the network a file describes.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use lopa_host::config::Experiment;
-use lopa_host::metrics::Metrics;
 use lopa_host::outputs::Outputs;
-use lopa_host::run::{Prepared, RunError};
+use lopa_host::run::{Options, Outcome, Prepared, RunError};
 
 use super::{Failure, progress, threads};
 
 /// Simulates the network a file describes.
 ///
-/// Writes metrics.csv, state.json and summary.json.
+/// Writes metrics.csv, state.json, summary.json and a checkpoint. Ctrl-C ends it after the round it is in, with
+/// everything so far written; --resume goes on from there, and ends with the same bits as a run without a stop.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  lopa run network.toml --out results --threads 2")]
+#[command(after_help = "Examples:\n  lopa run network.toml --out results --threads 2\n  \
+                        lopa run network.toml --out results --resume")]
 pub(crate) struct Run {
     /// The file.
     file: PathBuf,
     /// The folder for the results; earlier ones are replaced when the run ends.
     #[arg(long)]
     out: PathBuf,
+    /// Go on with a run that was stopped, or make one longer: from the checkpoint in the folder for the results.
+    #[arg(long)]
+    resume: bool,
     /// How many threads; all cores if not given. The results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -29,8 +34,8 @@ pub(crate) struct Run {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Diverged(_) => Self::run(error),
-            RunError::Input(_) | RunError::Output(_) => Self::input(error),
+            RunError::Diverged(_) | RunError::Output(_) => Self::run(error),
+            RunError::Input(_) | RunError::Resume(_) => Self::input(error),
         }
     }
 }
@@ -43,18 +48,52 @@ impl Run {
         let prepared = Prepared::new(experiment)?;
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
         let bar = progress(prepared.experiment().run.iterations, "rounds");
-        let rows = prepared.run(&outputs, |_| bar.inc(1));
+        let options = Options { resume: self.resume, stop: Some(interrupts()?) };
+        let outcome = prepared.run_with(&outputs, options, |round| bar.set_position(round));
         bar.finish_and_clear();
-        let rows = rows?;
-        if let Some(Metrics { iteration, outer_loss, consensus, test_accuracy, .. }) = rows.last() {
-            println!("iteration      {iteration}");
-            println!("outer loss     {outer_loss:.6}");
-            println!("consensus      {consensus:.3e}");
-            if let Some(accuracy) = test_accuracy {
-                println!("test accuracy  {accuracy:.4}");
+        let Outcome { record, round, finished, losses } = outcome?;
+        println!("{:<20} {round}", "rounds");
+        let last = record.rows().last();
+        for (at, column) in record.columns().iter().enumerate().skip(1) {
+            if let Some(figure) = last.and_then(|row| row[at]) {
+                println!("{:<20} {}", column.title, short(figure));
             }
         }
-        println!("results        {}", self.out.display());
-        Ok(())
+        println!("{:<20} {}", "results", self.out.display());
+        if losses > 0 {
+            eprintln!(
+                "lopa: nodes lost one another {losses} times, so the bits are not those of one memory; \
+                 fewer faults or a higher baud rate would help"
+            );
+        }
+        if finished {
+            return Ok(());
+        }
+        let (file, out) = (self.file.display(), self.out.display());
+        Err(Failure::run(format!(
+            "stopped after round {round}; go on with: lopa run {file} --out {out} --resume"
+        )))
     }
+}
+
+/// A figure for people: counts whole, the rest with six digits.
+fn short(figure: f64) -> String {
+    let small = figure != 0.0 && figure.abs() < 1e-4;
+    match figure {
+        _ if figure.fract() == 0.0 && figure.abs() < 1e15 => format!("{figure}"),
+        _ if small || figure.abs() >= 1e6 => format!("{figure:.5e}"),
+        _ => format!("{figure:.6}"),
+    }
+}
+
+/// Becomes true when somebody presses Ctrl-C or asks the process to end; the second time it ends at once.
+fn interrupts() -> Result<&'static AtomicBool, Failure> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(1);
+        }
+    })
+    .map_err(|error| Failure::run(format!("cannot listen for Ctrl-C: {error}")))?;
+    Ok(&STOP)
 }

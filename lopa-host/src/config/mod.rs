@@ -24,11 +24,17 @@
 //! iterations = 1000
 //! ```
 
+mod tables;
+
+pub use tables::{
+    AlgorithmName, AlgorithmTable, Batch, DataTable, LinksTable, NetworkTable, ProblemTable,
+    RunTable, Start, Validation, Wires,
+};
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use lopa_core::batch::BatchSize;
-use lopa_core::node::Scheme;
 use lopa_core::steps::{StepSizeError, StepSizes};
 use serde::{Deserialize, Serialize};
 
@@ -45,205 +51,10 @@ pub struct Experiment {
     pub data: DataTable,
     /// How it is learned.
     pub algorithm: AlgorithmTable,
+    /// How nodes are linked; without it their vectors are mixed in one memory.
+    pub links: Option<LinksTable>,
     /// For how long, and what is kept.
     pub run: RunTable,
-}
-
-/// The table `network`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NetworkTable {
-    /// How many nodes.
-    pub nodes: u32,
-    /// The graph.
-    #[serde(default = "ring")]
-    pub topology: String,
-    /// The weights: "metropolis", or a CSV file.
-    #[serde(default = "metropolis")]
-    pub weights: String,
-    /// The seed of random graphs.
-    #[serde(default = "one")]
-    pub seed: u64,
-}
-
-/// The table `problem`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ProblemTable {
-    /// Hyper-parameters of logistic regression.
-    Logistic {},
-    /// Hyper-parameters of ridge regression.
-    Ridge {},
-    /// A shared sigmoid layer with a personal softmax head.
-    SharedLayer {
-        /// Units of the shared layer.
-        hidden: usize,
-        /// The head's regularisation.
-        mu: f32,
-    },
-    /// A starting point for a classifier that adapts in one step.
-    MetaLogistic {
-        /// One over the step.
-        nu: f32,
-    },
-    /// A starting point for a regression that adapts in one step.
-    MetaSquared {
-        /// One over the step.
-        nu: f32,
-    },
-}
-
-/// The table `data`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataTable {
-    /// "synthetic", "csv", "mnist", "covtype", "cifar10" or "libsvm".
-    #[serde(default = "synthetic")]
-    pub source: String,
-    /// The folder of the files.
-    pub dir: Option<PathBuf>,
-    /// The classes to tell apart, by number or name; all if none are named.
-    #[serde(default)]
-    pub classes: Vec<String>,
-    /// How many samples in all; all there are if not given. For synthetic data: training samples of a node.
-    pub samples: Option<usize>,
-    /// How samples are dealt to nodes.
-    #[serde(default = "iid")]
-    pub partition: String,
-}
-
-impl Default for DataTable {
-    fn default() -> Self {
-        Self {
-            source: synthetic(),
-            dir: None,
-            classes: Vec::new(),
-            samples: None,
-            partition: iid(),
-        }
-    }
-}
-
-/// The table `algorithm`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AlgorithmTable {
-    /// "lopa-lg" or "lopa-gt".
-    pub name: AlgorithmName,
-    /// The step of the outer variable.
-    pub alpha: f32,
-    /// The step of the inner variable.
-    pub beta: f32,
-    /// The step of the Hessian-inverse-vector estimate.
-    pub lambda: f32,
-    /// The momentum.
-    pub gamma: f32,
-    /// The relaxation.
-    pub tau: f32,
-    /// Samples of a batch, or "full".
-    #[serde(default)]
-    pub batch: Batch,
-}
-
-/// The algorithms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AlgorithmName {
-    /// `LoPA` with local gradients.
-    LopaLg,
-    /// `LoPA` with gradient tracking.
-    LopaGt,
-}
-
-impl AlgorithmName {
-    /// The node's scheme.
-    #[must_use]
-    pub const fn scheme(self) -> Scheme {
-        match self {
-            Self::LopaLg => Scheme::LocalGradient,
-            Self::LopaGt => Scheme::GradientTracking,
-        }
-    }
-}
-
-/// How many samples a batch has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(untagged, expecting = "batch must be a number of samples, or \"full\"")]
-pub enum Batch {
-    /// This many, drawn with replacement.
-    Drawn(u32),
-    /// All of them.
-    #[default]
-    #[serde(with = "full")]
-    Full,
-}
-
-mod full {
-    //! The word "full".
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str("full")
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
-        match String::deserialize(deserializer)?.as_str() {
-            "full" => Ok(()),
-            other => Err(D::Error::custom(format!("{other:?} is not \"full\""))),
-        }
-    }
-}
-
-/// The table `run`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunTable {
-    /// How many rounds.
-    pub iterations: u64,
-    /// The seed of batches, partitions and synthetic data.
-    #[serde(default = "one")]
-    pub seed: u64,
-    /// A row of metrics every so many rounds.
-    #[serde(default = "hundred")]
-    pub record_every: u64,
-    /// Where x starts: a number for every element, or a CSV file.
-    #[serde(default)]
-    pub x0: Start,
-}
-
-/// Where x starts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Start {
-    /// The same number everywhere.
-    Number(f32),
-    /// The numbers of a file, separated by commas or lines.
-    File(PathBuf),
-}
-
-impl Default for Start {
-    fn default() -> Self {
-        Self::Number(0.0)
-    }
-}
-
-fn ring() -> String {
-    "ring".into()
-}
-fn metropolis() -> String {
-    "metropolis".into()
-}
-fn synthetic() -> String {
-    "synthetic".into()
-}
-fn iid() -> String {
-    "iid".into()
-}
-const fn one() -> u64 {
-    1
-}
-const fn hundred() -> u64 {
-    100
 }
 
 /// Why a file was refused.
@@ -295,8 +106,9 @@ impl Experiment {
             let weights = folder.join(&experiment.network.weights);
             experiment.network.weights = weights.to_string_lossy().into_owned();
         }
-        if let Some(dir) = &mut experiment.data.dir {
-            *dir = folder.join(&*dir);
+        let data = &mut experiment.data;
+        for path in [&mut data.dir, &mut data.file, &mut data.test_file].into_iter().flatten() {
+            *path = folder.join(&*path);
         }
         Ok(experiment)
     }
@@ -332,10 +144,22 @@ impl Experiment {
         if self.algorithm.batch == Batch::Drawn(0) {
             return value("algorithm.batch is 0: a number of samples, or \"full\", is needed");
         }
-        if let Start::Number(x0) = self.run.x0
-            && !x0.is_finite()
+        if self.run.checkpoint_every == Some(0) {
+            return value("run.checkpoint_every is 0: at least every round, 1, is needed");
+        }
+        match self.run.x0 {
+            Start::Number(a) | Start::Random { random: a } if !a.is_finite() => {
+                return value("run.x0 is infinite or NaN");
+            }
+            _ => {}
+        }
+        if let Validation::Part(part) = self.data.validation
+            && !(part > 0.0 && part < 1.0)
         {
-            return value("run.x0 is infinite or NaN");
+            return value("data.validation is out of range: above 0 and below 1, or \"same\"");
+        }
+        if let Some(links) = &self.links {
+            links.check()?;
         }
         self.steps().map(|_| ())
     }
@@ -355,6 +179,29 @@ impl Experiment {
         match self.algorithm.batch {
             Batch::Full => BatchSize::Full,
             Batch::Drawn(size) => BatchSize::drawn(size),
+        }
+    }
+}
+
+impl LinksTable {
+    fn check(&self) -> Result<(), ConfigError> {
+        for (name, chance) in [
+            ("drop", self.drop),
+            ("corrupt", self.corrupt),
+            ("duplicate", self.duplicate),
+            ("reorder", self.reorder),
+        ] {
+            if !(0.0..1.0).contains(&chance) {
+                let what = format!("links.{name} = {chance} is out of range: 0 to below 1");
+                return Err(ConfigError::Value(what));
+            }
+        }
+        let zero = [("baud", self.baud), ("chunk", self.chunk)].into_iter().find(|(_, a)| *a == 0);
+        match zero {
+            Some((name, _)) => {
+                Err(ConfigError::Value(format!("links.{name} is 0: at least 1 is needed")))
+            }
+            None => Ok(()),
         }
     }
 }

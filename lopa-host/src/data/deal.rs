@@ -33,8 +33,8 @@ pub struct Deal {
     pub partition: Partition,
     /// How many samples are dealt out, drawn from all; without it, as many as can be.
     pub samples: Option<usize>,
-    /// The part of a node's share that is for validation, above 0 and below 1.
-    pub validation: f64,
+    /// The part of a node's share that is for validation, above 0 and below 1; without it, both levels have all.
+    pub validation: Option<f64>,
     /// What nodes are judged by.
     pub test: TestPart,
     /// The seed: the same seed, the same shards.
@@ -65,10 +65,17 @@ impl Deal {
     /// All samples, half of them for validation, a common test.
     #[must_use]
     pub const fn new(nodes: u32, partition: Partition, seed: u64) -> Self {
-        Self { nodes, partition, samples: None, validation: 0.5, test: TestPart::Common, seed }
+        Self {
+            nodes,
+            partition,
+            samples: None,
+            validation: Some(0.5),
+            test: TestPart::Common,
+            seed,
+        }
     }
 
-    /// The rows of `table` that every node gets; no row goes to two.
+    /// The rows of `table` that every node gets; no row goes to two nodes.
     ///
     /// # Errors
     /// Refuses settings out of range, and says which node has too few samples, and of which class.
@@ -76,8 +83,10 @@ impl Deal {
         if self.nodes == 0 {
             return Err(PartitionError::NoNodes);
         }
-        if !(self.validation > 0.0 && self.validation < 1.0) {
-            let (name, value, allowed) = ("validation", self.validation, "above 0 and below 1");
+        if let Some(value) = self.validation
+            && !(value > 0.0 && value < 1.0)
+        {
+            let (name, allowed) = ("validation", "above 0 and below 1");
             return Err(PartitionError::Setting { name, value, allowed });
         }
         let found = table.len();
@@ -175,7 +184,10 @@ impl Deal {
         }
         let mut stream = Draws { seed: self.seed, node }.stream(0, chance::CUT);
         chance::shuffle(&mut share, &mut stream);
-        let validation = (self.validation * found as f64 + 0.5) as usize;
+        let Some(part) = self.validation else {
+            return Ok(Share { validation: share.clone(), train: share });
+        };
+        let validation = (part * found as f64 + 0.5) as usize;
         let validation = share.split_off(found - validation.clamp(1, found - 1));
         Ok(Share { train: share, validation })
     }

@@ -1,12 +1,13 @@
-//! How a network learns: one row of figures.
+//! Measures a network.
 
 use lopa_core::batch::Batch;
 use lopa_core::problem::{Point, Problem};
-use lopa_core::samples::{LabelKind, Row, Samples};
+use lopa_core::samples::Samples;
 use rayon::prelude::*;
-use serde::Serialize;
 
+use super::{Metric, accuracy};
 use crate::problem::AnyProblem;
+use crate::record::{Column, Record, Scale};
 use crate::simulation::SimulatedNode;
 
 /// A node's samples: to learn from, to choose by, to be judged by.
@@ -20,106 +21,153 @@ pub struct NodeSamples<'a> {
     pub test: Option<Samples<'a>>,
 }
 
-/// One row of `metrics.csv`. Means are over the nodes; losses and accuracies over whole sets.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Metrics {
-    /// Rounds completed.
-    pub iteration: u64,
-    /// The mean of `f_i` at the node's own x and θ.
-    pub outer_loss: f64,
-    /// The mean of `g_i` there.
-    pub inner_loss: f64,
-    /// The mean squared distance of x from its mean.
-    pub consensus: f64,
-    /// The squared distance of the mean of y from the mean of z.
-    pub tracking: f64,
-    /// The share of training samples told right; of real labels, one minus the relative squared error.
-    pub train_accuracy: Option<f64>,
-    /// The same of validation samples.
-    pub validation_accuracy: Option<f64>,
-    /// The same of test samples.
-    pub test_accuracy: Option<f64>,
-    /// Hessian-vector products a node computed.
-    pub hessian_vectors: u64,
-    /// Seconds since the run began.
-    pub seconds: f64,
+/// What all nodes sent over their links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Traffic {
+    /// Bytes.
+    pub bytes: u64,
+    /// Frames.
+    pub frames: u64,
 }
 
-impl Metrics {
-    /// Measures a network.
+/// Measures the chosen figures, round after round.
+#[derive(Debug)]
+pub struct Meter<'a> {
+    metrics: Vec<Metric>,
+    /// None where problems know no samples.
+    samples: Vec<NodeSamples<'a>>,
+}
+
+/// The figures of single nodes, in the order of [`Meter::node_columns`].
+const PER_NODE: [Metric; 5] = [
+    Metric::OuterLoss,
+    Metric::InnerLoss,
+    Metric::TrainAccuracy,
+    Metric::ValidationAccuracy,
+    Metric::TestAccuracy,
+];
+
+impl<'a> Meter<'a> {
+    /// Measures these metrics; `samples` are the nodes' own, none for problems without samples.
     #[must_use]
-    pub fn of(
-        nodes: &[SimulatedNode<AnyProblem<'_>>],
-        samples: &[NodeSamples<'_>],
-        seconds: f64,
-    ) -> Self {
-        // In order of the nodes' numbers, whatever the threads do.
-        let own: Vec<Own> = nodes.par_iter().zip(samples).map(|(n, s)| Own::of(n, s)).collect();
-        let mean =
-            |of: &dyn Fn(&Own) -> f64| own.iter().map(of).sum::<f64>() / own.len().max(1) as f64;
-        let mean_if = |of: &dyn Fn(&Own) -> Option<f64>| {
-            own.iter().map(of).sum::<Option<f64>>().map(|sum| sum / own.len().max(1) as f64)
-        };
-        let first = nodes.first();
-        Self {
-            iteration: first.map_or(0, |node| node.state().round),
-            outer_loss: mean(&|own| own.outer_loss),
-            inner_loss: mean(&|own| own.inner_loss),
-            consensus: consensus(nodes),
-            tracking: tracking(nodes),
-            train_accuracy: mean_if(&|own| own.accuracies[0]),
-            validation_accuracy: mean_if(&|own| own.accuracies[1]),
-            test_accuracy: mean_if(&|own| own.accuracies[2]),
-            hessian_vectors: first.map_or(0, |node| node.evaluations().hessian_vector),
-            seconds,
-        }
+    pub const fn new(metrics: Vec<Metric>, samples: Vec<NodeSamples<'a>>) -> Self {
+        Self { metrics, samples }
     }
+
+    /// A record without rows.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        let metrics = self.metrics.iter().map(|metric| metric.column());
+        Record::new(std::iter::once(iteration()).chain(metrics).collect())
+    }
+
+    /// A record of single nodes without rows: the iteration, the node, and its losses and accuracies.
+    #[must_use]
+    pub fn node_record() -> Record {
+        let node = Column { name: "node".into(), title: "node".into(), scale: Scale::Linear };
+        let own = PER_NODE.into_iter().map(Metric::column);
+        Record::new([iteration(), node].into_iter().chain(own).collect())
+    }
+
+    /// Measures the network: a row of [`Meter::record`].
+    pub fn measure(
+        &mut self,
+        nodes: &[SimulatedNode<AnyProblem<'_>>],
+        traffic: Option<Traffic>,
+        seconds: f64,
+    ) -> Vec<Option<f64>> {
+        let own = self.own(nodes, &self.metrics);
+        let first = nodes.first();
+        let counts = first.map(|node| node.evaluations().to_array());
+        let count = |index: usize| counts.map(|counts| counts[index] as f64);
+        let figure = |metric: &Metric| match metric {
+            Metric::OuterLoss
+            | Metric::InnerLoss
+            | Metric::TrainAccuracy
+            | Metric::ValidationAccuracy
+            | Metric::TestAccuracy => {
+                let sum = own.iter().map(|own| own[place(*metric)]).sum::<Option<f64>>();
+                sum.map(|sum| sum / own.len().max(1) as f64)
+            }
+            Metric::Consensus => Some(consensus(nodes)),
+            Metric::Tracking => Some(tracking(nodes)),
+            Metric::Hypergradient | Metric::InnerError | Metric::HvError | Metric::Lyapunov => None,
+            Metric::InnerGradients => count(0),
+            Metric::HessianVectors => count(1),
+            Metric::CrossVectors => count(2),
+            Metric::OuterGradientsInner => count(3),
+            Metric::OuterGradientsOuter => count(4),
+            Metric::Bytes => traffic.map(|traffic| traffic.bytes as f64),
+            Metric::Frames => traffic.map(|traffic| traffic.frames as f64),
+            Metric::Seconds => Some(seconds),
+        };
+        let iteration = first.map_or(0, |node| node.state().round) as f64;
+        std::iter::once(Some(iteration)).chain(self.metrics.iter().map(figure)).collect()
+    }
+
+    /// Measures single nodes: rows of [`Meter::node_record`].
+    #[must_use]
+    pub fn measure_nodes(&self, nodes: &[SimulatedNode<AnyProblem<'_>>]) -> Vec<Vec<Option<f64>>> {
+        let own = self.own(nodes, &PER_NODE);
+        let row = |(number, own): (usize, [Option<f64>; 5])| {
+            let iteration = nodes[number].state().round as f64;
+            [Some(iteration), Some(number as f64)].into_iter().chain(own).collect()
+        };
+        own.into_iter().enumerate().map(row).collect()
+    }
+
+    /// Every node's own figures as far as they are wanted, in order of the nodes' numbers whatever the threads do.
+    fn own(
+        &self,
+        nodes: &[SimulatedNode<AnyProblem<'_>>],
+        wanted: &[Metric],
+    ) -> Vec<[Option<f64>; 5]> {
+        let own = |(number, node): (usize, &SimulatedNode<AnyProblem<'_>>)| {
+            own(node, self.samples.get(number), wanted)
+        };
+        nodes.par_iter().enumerate().map(own).collect()
+    }
+}
+
+fn iteration() -> Column {
+    Column { name: "iteration".into(), title: "iteration".into(), scale: Scale::Linear }
+}
+
+/// Where a node's own figure stands.
+fn place(metric: Metric) -> usize {
+    PER_NODE.iter().position(|own| *own == metric).unwrap_or(0)
 }
 
 /// One node's figures.
-struct Own {
-    outer_loss: f64,
-    inner_loss: f64,
-    accuracies: [Option<f64>; 3],
-}
-
-impl Own {
-    fn of(node: &SimulatedNode<AnyProblem<'_>>, samples: &NodeSamples<'_>) -> Self {
-        let problem = node.problem();
-        let mut workspace = vec![0.0; problem.dimensions().workspace];
-        let at = Point { x: node.state().x, theta: node.state().theta };
-        problem.prepare(at.x, &mut workspace);
-        let population = problem.population();
-        let outer = Batch::full(population.outer);
-        let inner = Batch::full(population.inner);
-        let outer_loss = f64::from(problem.outer_loss(at, &outer, &mut workspace));
-        let inner_loss = f64::from(problem.inner_loss(at, &inner, &mut workspace));
-        let sets = [Some(samples.train), Some(samples.validation), samples.test];
-        let accuracies =
-            sets.map(|set| accuracy(&set?, |row| problem.predict(at, row, &mut workspace)));
-        Self { outer_loss, inner_loss, accuracies }
-    }
-}
-
-/// The share of samples whose label `predict` tells right; of real labels, one minus the squared error over that of the
-/// mean. Nothing if it cannot tell.
-#[must_use]
-pub fn accuracy<'a>(
-    samples: &Samples<'a>,
-    mut predict: impl FnMut(Row<'a>) -> Option<f32>,
-) -> Option<f64> {
-    let real = samples.labels().kind() == LabelKind::Real;
-    let len = samples.len() as f64;
-    let mean = (0..samples.len()).map(|i| f64::from(samples.label(i))).sum::<f64>() / len;
-    let (mut right, mut error, mut spread) = (0.0, 0.0, 0.0);
-    for index in 0..samples.len() {
-        let said = f64::from(predict(samples.row(index))?);
-        let label = f64::from(samples.label(index));
-        right += f64::from(u8::from(said == label));
-        error += (said - label) * (said - label);
-        spread += (label - mean) * (label - mean);
-    }
-    Some(if real { 1.0 - error / spread.max(f64::MIN_POSITIVE) } else { right / len })
+fn own(
+    node: &SimulatedNode<AnyProblem<'_>>,
+    samples: Option<&NodeSamples<'_>>,
+    wanted: &[Metric],
+) -> [Option<f64>; 5] {
+    let problem = node.problem();
+    let mut workspace = vec![0.0; problem.dimensions().workspace];
+    let at = Point { x: node.state().x, theta: node.state().theta };
+    problem.prepare(at.x, &mut workspace);
+    let population = problem.population();
+    PER_NODE.map(|metric| {
+        if !wanted.contains(&metric) {
+            return None;
+        }
+        let set = match metric {
+            Metric::OuterLoss => {
+                let batch = Batch::full(population.outer);
+                return Some(f64::from(problem.outer_loss(at, &batch, &mut workspace)));
+            }
+            Metric::InnerLoss => {
+                let batch = Batch::full(population.inner);
+                return Some(f64::from(problem.inner_loss(at, &batch, &mut workspace)));
+            }
+            Metric::TrainAccuracy => samples?.train,
+            Metric::ValidationAccuracy => samples?.validation,
+            _ => samples?.test?,
+        };
+        accuracy(&set, |row| problem.predict(at, row, &mut workspace))
+    })
 }
 
 /// The mean of one of the nodes' vectors.

@@ -1,34 +1,42 @@
 //! An experiment from its file to its results.
 
+mod checkpoint;
+mod engine;
+mod material;
+
+pub use checkpoint::ResumeError;
+pub use material::Material;
+
 use std::fmt;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use lopa_core::batch::{Sampler, Sharing};
-use lopa_core::draw::Draws;
-use lopa_core::network::{Edge, NetworkError};
+use lopa_core::draw::{Draws, Purpose};
+use lopa_core::network::NetworkError;
 use lopa_core::node::{Config, NodeError};
-use lopa_core::problem::ProblemError;
-use lopa_core::problems::{Logistic, Meta, Ridge, SharedLayer};
-use lopa_core::samples::LabelKind;
 
-use crate::config::{ConfigError, Experiment, ProblemTable, Start};
-use crate::data::{self, Dataset, Deal, LabelRatio, Partition, Shard, TestPart};
-use crate::metrics::{Metrics, NodeSamples};
-use crate::outputs::{OutputError, Outputs};
+use crate::config::{ConfigError, Experiment, Start};
+use crate::metrics::{Meter, NodeSamples, Traffic};
+use crate::outputs::{OutputError, Outputs, Results};
 use crate::problem::AnyProblem;
+use crate::record::Record;
 use crate::simulation::Simulation;
-use crate::synthetic::Recipe;
-use crate::topology::{Kind, Weights};
+use crate::topology::{Kind, Layout, Weights};
+use checkpoint::Standing;
+use engine::Engine;
 
 /// Why a run did not end well.
 #[derive(Debug)]
 pub enum RunError {
     /// Something given to it was wrong: exit status 2.
     Input(String),
+    /// It cannot go on from where it stood: exit status 2.
+    Resume(ResumeError),
     /// It diverged, with everything so far written: exit status 1.
     Diverged(NetworkError),
-    /// A result could not be written: exit status 2 if found before the run, 1 after.
+    /// A result could not be written: exit status 1.
     Output(OutputError),
 }
 
@@ -36,6 +44,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(what) => f.write_str(what),
+            Self::Resume(error) => error.fmt(f),
             Self::Diverged(error) => write!(
                 f,
                 "{error} (alpha moves x and y, beta theta, lambda v: the one named is the first to make smaller)"
@@ -53,16 +62,54 @@ impl From<ConfigError> for RunError {
     }
 }
 
+impl From<OutputError> for RunError {
+    fn from(error: OutputError) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<ResumeError> for RunError {
+    fn from(error: ResumeError) -> Self {
+        Self::Resume(error)
+    }
+}
+
 fn input(error: impl fmt::Display) -> RunError {
     RunError::Input(error.to_string())
 }
+
+/// How a run begins, and how it may be ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Go on from the checkpoint that is where the results go.
+    pub resume: bool,
+    /// Whoever makes this true ends the run after the round it is in, with everything so far written.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// What came out of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What was measured.
+    pub record: Record,
+    /// Rounds completed.
+    pub round: u64,
+    /// Whether these were all; if not, it was stopped and can be resumed.
+    pub finished: bool,
+    /// How often nodes over links lost one another, or thought so: if ever, the bits are not those of one memory.
+    pub losses: u64,
+}
+
+/// Without a number of rounds for it, a checkpoint is taken this often.
+const CHECKPOINT: Duration = Duration::from_secs(30);
 
 /// Everything a run needs, checked: it can only diverge, or fail to write.
 #[derive(Debug)]
 pub struct Prepared {
     experiment: Experiment,
-    shards: Vec<Shard>,
-    edges: Vec<Edge>,
+    material: Material,
+    weights: Weights,
+    layout: Layout,
     start: Option<Vec<f32>>,
 }
 
@@ -83,14 +130,15 @@ impl Prepared {
             weights.fit(&topology).map_err(input)?;
             weights
         };
-        let shards = shards(&experiment)?;
+        let material = Material::load(&experiment)?;
         let start = match &experiment.run.x0 {
-            Start::Number(_) => None,
+            Start::Number(_) | Start::Random { .. } => None,
             Start::File(path) => Some(numbers(path)?),
         };
-        let prepared = Self { experiment, shards, edges: weights.into_edges(), start };
-        // Whatever a node or a problem refuses shows now, before anything is written.
-        prepared.simulation(&prepared.samples()?)?;
+        let prepared = Self { experiment, material, weights, layout: kind.layout(), start };
+        // Whatever a node, a problem or a link refuses shows now, before anything is written.
+        let simulation = prepared.simulation(&prepared.material.samples()?)?;
+        prepared.engine(simulation, Traffic::default())?;
         Ok(prepared)
     }
 
@@ -100,37 +148,26 @@ impl Prepared {
         &self.experiment
     }
 
-    /// What each node has.
+    /// What nodes learn from.
     #[must_use]
-    pub fn shards(&self) -> &[Shard] {
-        &self.shards
+    pub const fn material(&self) -> &Material {
+        &self.material
     }
 
-    fn samples(&self) -> Result<Vec<NodeSamples<'_>>, RunError> {
-        let kind = label_kind(&self.experiment.problem);
-        let mut samples = Vec::new();
-        for shard in &self.shards {
-            let test = shard.test.as_ref().map(|test| test.samples(kind)).transpose();
-            samples.push(NodeSamples {
-                train: shard.train.samples(kind).map_err(input)?,
-                validation: shard.validation.samples(kind).map_err(input)?,
-                test: test.map_err(input)?,
-            });
-        }
-        Ok(samples)
+    /// Who talks to whom.
+    #[must_use]
+    pub const fn weights(&self) -> &Weights {
+        &self.weights
     }
 
-    fn problems<'a>(&self, samples: &[NodeSamples<'a>]) -> Result<Vec<AnyProblem<'a>>, RunError> {
-        let classes = self.shards.first().map_or(0, |shard| shard.train.classes().len());
-        let numbered = samples.iter().enumerate().map(|(node, samples)| {
-            problem(self.experiment.problem, *samples, classes)
-                .map_err(|error| RunError::Input(format!("node {node}: {error}")))
-        });
-        numbered.collect()
+    /// Where a picture of the network has the nodes.
+    #[must_use]
+    pub const fn layout(&self) -> Layout {
+        self.layout
     }
 
     fn simulation<'a>(
-        &self,
+        &'a self,
         samples: &[NodeSamples<'a>],
     ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
         let steps = self.experiment.steps()?;
@@ -140,151 +177,177 @@ impl Prepared {
                 Sampler { draws: Draws { seed, node }, size, sharing: Sharing::Independent };
             Config { steps, sampler }
         };
-        let start = |outer: usize| match (&self.start, &self.experiment.run.x0) {
-            (Some(start), _) => start.clone(),
-            (None, Start::Number(x0)) => vec![*x0; outer],
-            (None, Start::File(_)) => Vec::new(),
-        };
+        let problems = self.material.problems(self.experiment.problem, samples)?;
         let scheme = self.experiment.algorithm.name.scheme();
-        Simulation::from_points(self.problems(samples)?, scheme, self.edges.clone(), start, config)
-            .map_err(|error| match error {
+        let edges = self.weights.edges().to_vec();
+        Simulation::from_points(problems, scheme, edges, |outer| self.x0(outer), config).map_err(
+            |error| match error {
                 NetworkError::Node {
                     error: NodeError::Length { name: "x", needed, found },
                     ..
                 } => RunError::Input(format!("run.x0 has {found} numbers, {needed} are needed")),
                 other => input(other),
-            })
+            },
+        )
     }
 
-    /// Runs to the end, calling `tick` after every round.
+    fn x0(&self, outer: usize) -> Vec<f32> {
+        match (&self.start, &self.experiment.run.x0) {
+            (Some(start), _) => start.clone(),
+            (None, Start::Number(x0)) => vec![*x0; outer],
+            (None, Start::Random { random }) => {
+                // The same on all nodes: drawn as if by one that does not exist.
+                let draws = Draws { seed: self.experiment.run.seed, node: u32::MAX };
+                let mut stream = draws.stream(0, Purpose::custom(0x0078));
+                (0..outer).map(|_| random * stream.signed_unit()).collect()
+            }
+            (None, Start::File(_)) => Vec::new(),
+        }
+    }
+
+    fn engine<'a>(
+        &self,
+        simulation: Simulation<AnyProblem<'a>>,
+        before: Traffic,
+    ) -> Result<Engine<'a>, RunError> {
+        let (edges, rounds) = (self.weights.edges(), self.experiment.run.iterations);
+        Engine::new(simulation, edges, rounds, self.experiment.links.as_ref(), before)
+    }
+
+    /// A checksum of the network, and of what its nodes learn from.
+    fn digest(&self) -> u32 {
+        let mut digest = crc32fast::Hasher::new();
+        for edge in self.weights.edges() {
+            for word in [edge.node, edge.neighbour, edge.weight.to_bits()] {
+                digest.update(&word.to_le_bytes());
+            }
+        }
+        self.material.digest(&mut digest);
+        digest.finalize()
+    }
+
+    /// Runs from the beginning to the end, calling `tick` with the rounds done.
     ///
     /// # Errors
     /// On divergence, everything so far is written first.
-    pub fn run(
+    pub fn run(&self, outputs: &Outputs, tick: impl FnMut(u64)) -> Result<Outcome, RunError> {
+        self.run_with(outputs, Options::default(), tick)
+    }
+
+    /// Runs as `options` say, calling `tick` with the rounds done.
+    ///
+    /// # Errors
+    /// On divergence, everything so far is written first.
+    pub fn run_with(
         &self,
         outputs: &Outputs,
+        options: Options<'_>,
         mut tick: impl FnMut(u64),
-    ) -> Result<Vec<Metrics>, RunError> {
-        let samples = self.samples()?;
+    ) -> Result<Outcome, RunError> {
+        let samples = self.material.samples()?;
         let mut simulation = self.simulation(&samples)?;
-        let began = Instant::now();
-        let measure = |simulation: &Simulation<AnyProblem<'_>>| {
-            Metrics::of(simulation.nodes(), &samples, began.elapsed().as_secs_f64())
+        let mut meter = Meter::new(self.experiment.run.metrics.metrics(), samples);
+        let mut run = Run {
+            prepared: self,
+            outputs,
+            digest: self.digest(),
+            record: meter.record(),
+            nodes: Meter::node_record(),
+            seconds: 0.0,
         };
-        let mut rows = vec![measure(&simulation)];
+        let mut before = Traffic::default();
+        if options.resume {
+            let nodes = simulation.nodes_mut();
+            let standing = Standing::resume(outputs.folder(), &self.experiment, run.digest, nodes)?;
+            [run.record, run.nodes] = standing.records()?;
+            (run.seconds, before) = (standing.seconds, standing.traffic);
+        }
+        let mut engine = self.engine(simulation, before)?;
+        let first = engine.nodes().first().map_or(0, |node| node.state().round);
         let (last, every) = (self.experiment.run.iterations, self.experiment.run.record_every);
-        for round in 1..=last {
-            if let Err(error) = simulation.round() {
-                outputs
-                    .write(&self.experiment, simulation.nodes(), &rows)
-                    .map_err(RunError::Output)?;
-                return Err(RunError::Diverged(error));
+        if first == 0 || (first == last && !last.is_multiple_of(every)) {
+            run.measure(&mut meter, &engine);
+        }
+        tick(first);
+        let mut saved = Instant::now();
+        for round in first + 1..=last {
+            let began = Instant::now();
+            let moved = engine.round();
+            run.seconds += began.elapsed().as_secs_f64();
+            if let Err(error) = moved {
+                run.write(&engine, false)?;
+                return Err(error);
             }
-            if round % every == 0 || round == last {
-                rows.push(measure(&simulation));
+            let stopped =
+                round < last && options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            let recorded = round.is_multiple_of(every) || round == last || stopped;
+            if recorded {
+                run.measure(&mut meter, &engine);
             }
             tick(round);
+            if stopped {
+                run.save(&engine, round)?;
+                return run.end(&engine, round, false);
+            }
+            let due = match self.experiment.run.checkpoint_every {
+                Some(rounds) => round.is_multiple_of(rounds),
+                None => saved.elapsed() > CHECKPOINT,
+            };
+            if due && round < last {
+                run.save(&engine, round)?;
+                saved = Instant::now();
+            }
         }
-        outputs.write(&self.experiment, simulation.nodes(), &rows).map_err(RunError::Output)?;
-        Ok(rows)
+        run.save(&engine, last)?;
+        run.end(&engine, last, true)
     }
 }
 
-/// A node's problem.
-fn problem<'a>(
-    table: ProblemTable,
-    samples: NodeSamples<'a>,
-    classes: usize,
-) -> Result<AnyProblem<'a>, ProblemError> {
-    let NodeSamples { train, validation, .. } = samples;
-    Ok(match table {
-        ProblemTable::Logistic {} => AnyProblem::Logistic(Logistic::new(train, validation)?),
-        ProblemTable::Ridge {} => AnyProblem::Ridge(Ridge::new(train, validation)?),
-        ProblemTable::SharedLayer { hidden, mu } => {
-            AnyProblem::SharedLayer(SharedLayer::new(train, validation, hidden, classes, mu)?)
-        }
-        ProblemTable::MetaLogistic { nu } => {
-            AnyProblem::MetaLogistic(Meta::new(train, validation, nu)?)
-        }
-        ProblemTable::MetaSquared { nu } => {
-            AnyProblem::MetaSquared(Meta::new(train, validation, nu)?)
-        }
-    })
+/// What a run has gathered.
+struct Run<'p> {
+    prepared: &'p Prepared,
+    outputs: &'p Outputs,
+    digest: u32,
+    record: Record,
+    /// Figures of single nodes, if they are wanted.
+    nodes: Record,
+    seconds: f64,
 }
 
-const fn label_kind(problem: &ProblemTable) -> LabelKind {
-    match problem {
-        ProblemTable::Logistic {} | ProblemTable::MetaLogistic { .. } => LabelKind::Binary,
-        ProblemTable::Ridge {} | ProblemTable::MetaSquared { .. } => LabelKind::Real,
-        ProblemTable::SharedLayer { .. } => LabelKind::Class,
+impl Run<'_> {
+    fn measure(&mut self, meter: &mut Meter<'_>, engine: &Engine<'_>) {
+        self.record.push(meter.measure(engine.nodes(), engine.traffic(), self.seconds));
+        if self.prepared.experiment.run.per_node {
+            meter.measure_nodes(engine.nodes()).into_iter().for_each(|row| self.nodes.push(row));
+        }
     }
-}
 
-/// Reads the data and deals them out.
-fn shards(experiment: &Experiment) -> Result<Vec<Shard>, RunError> {
-    let (table, nodes, seed) = (&experiment.data, experiment.network.nodes, experiment.run.seed);
-    let dir = || {
-        let missing =
-            format!("data.dir is missing: the folder with the files of {:?}", table.source);
-        table.dir.as_deref().ok_or(RunError::Input(missing))
-    };
-    let names: Vec<&str> = table.classes.iter().map(String::as_str).collect();
-    let dataset = match table.source.as_str() {
-        "synthetic" => {
-            let samples = table.samples.unwrap_or(40);
-            let recipe = Recipe { features: 24, relevant: 4, samples, seed };
-            return Ok((0..nodes).map(|node| recipe.shard(node).into()).collect());
+    fn save(&self, engine: &Engine<'_>, round: u64) -> Result<(), RunError> {
+        let experiment = &self.prepared.experiment;
+        let (traffic, records) = (engine.traffic(), [&self.record, &self.nodes]);
+        let standing =
+            Standing::new(experiment, self.digest, round, self.seconds, traffic, records);
+        match standing.bytes(engine.nodes()) {
+            Some(bytes) => Ok(self.outputs.put(checkpoint::NAME, &bytes)?),
+            None => Ok(()),
         }
-        "csv" => {
-            let kind = label_kind(&experiment.problem);
-            return data::folders::load(dir()?, nodes, kind).map_err(input);
-        }
-        "mnist" => data::mnist::load(dir()?).map_err(input)?,
-        "cifar10" => data::cifar::load(dir()?).map_err(input)?,
-        "covtype" => {
-            Dataset::new(data::covtype::load(dir()?).map_err(input)?, None).map_err(input)?
-        }
-        other => {
-            let known = "synthetic, csv, mnist, covtype or cifar10";
-            return Err(RunError::Input(format!(
-                "data.source {other:?} is unknown: choose {known}"
-            )));
-        }
-    };
-    let dataset = if names.is_empty() { dataset } else { dataset.pick(&names).map_err(input)? };
-    // Without a test set of its own, a sixth of the samples is kept for the judge.
-    let dataset = match dataset.test {
-        Some(_) => dataset,
-        None => {
-            let sixth = dataset.train.len() / 6;
-            dataset.hold_out(sixth, seed).map_err(input)?
-        }
-    };
-    let partition = partition(&table.partition)?;
-    // Where nodes see different classes, each is judged on the mixture it has.
-    let test = if partition == Partition::Iid { TestPart::Common } else { TestPart::Matched };
-    let deal = Deal { nodes, partition, samples: table.samples, validation: 0.5, test, seed };
-    let mut shards = deal.shards(dataset).map_err(input)?;
-    data::standardise(&mut shards).map_err(input)?;
-    Ok(shards)
-}
+    }
 
-/// "iid", "label-subsets 2", "dirichlet 0.5" or "label-ratio".
-fn partition(text: &str) -> Result<Partition, RunError> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let partition = match words[..] {
-        ["iid"] => Some(Partition::Iid),
-        ["label-ratio"] => Some(Partition::LabelRatio(LabelRatio::default())),
-        ["label-subsets", classes] => {
-            classes.parse().ok().map(|classes| Partition::LabelSubsets { classes })
-        }
-        ["dirichlet", alpha] => alpha.parse().ok().map(|alpha| Partition::Dirichlet { alpha }),
-        _ => None,
-    };
-    partition.ok_or_else(|| {
-        let forms = "\"iid\", \"label-subsets 2\", \"dirichlet 0.5\" or \"label-ratio\"";
-        RunError::Input(format!("data.partition {text:?} is unknown: write {forms}"))
-    })
+    fn write(&self, engine: &Engine<'_>, finished: bool) -> Result<(), OutputError> {
+        self.outputs.write(&Results {
+            prepared: self.prepared,
+            nodes: engine.nodes(),
+            record: &self.record,
+            node_record: self.prepared.experiment.run.per_node.then_some(&self.nodes),
+            finished,
+            losses: engine.losses(),
+        })
+    }
+
+    fn end(self, engine: &Engine<'_>, round: u64, finished: bool) -> Result<Outcome, RunError> {
+        self.write(engine, finished)?;
+        Ok(Outcome { record: self.record, round, finished, losses: engine.losses() })
+    }
 }
 
 fn read(path: &Path) -> Result<String, RunError> {

@@ -63,7 +63,7 @@ fn shares_are_disjoint_complete_and_repeatable() {
 
 #[test]
 fn even_shares_are_even_and_mixed() {
-    let deal = Deal { validation: 0.2, ..Deal::new(7, Partition::Iid, 3) };
+    let deal = Deal { validation: Some(0.2), ..Deal::new(7, Partition::Iid, 3) };
     let shares = deal.shares(&table(1000, 4)).unwrap();
     for share in &shares {
         let all = share.train.len() + share.validation.len();
@@ -160,8 +160,8 @@ fn what_cannot_be_dealt_out_is_named() {
         (refuse(Deal { nodes: 0, ..iid }, 9, 2), "no node"),
         (refuse(iid, 7, 2), "node 3 gets 1 samples and needs 2"),
         (refuse(Deal { samples: Some(10), ..iid }, 9, 2), "10 samples are asked for"),
-        (refuse(Deal { validation: 1.0, ..iid }, 9, 2), "validation = 1 is out of range"),
-        (refuse(Deal { validation: f64::NAN, ..iid }, 9, 2), "validation = NaN"),
+        (refuse(Deal { validation: Some(1.0), ..iid }, 9, 2), "validation = 1 is out of range"),
+        (refuse(Deal { validation: Some(f64::NAN), ..iid }, 9, 2), "validation = NaN"),
         (refuse(subsets(0), 90, 9), "0 classes for each of 4 nodes do not go with 9"),
         (refuse(subsets(10), 90, 9), "10 classes for each"),
         (refuse(subsets(2), 90, 9), "2 classes for each"),

@@ -1,0 +1,357 @@
+//! The tables of a file.
+
+use std::path::PathBuf;
+
+use lopa_core::node::Scheme;
+use lopa_core::samples::LabelKind;
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::Choice;
+
+/// The table `network`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkTable {
+    /// How many nodes.
+    pub nodes: u32,
+    /// The graph.
+    #[serde(default = "ring")]
+    pub topology: String,
+    /// The weights: "metropolis", or a CSV file.
+    #[serde(default = "metropolis")]
+    pub weights: String,
+    /// The seed of random graphs.
+    #[serde(default = "one")]
+    pub seed: u64,
+}
+
+/// The table `problem`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ProblemTable {
+    /// Hyper-parameters of logistic regression.
+    Logistic {},
+    /// Hyper-parameters of ridge regression.
+    Ridge {},
+    /// A shared sigmoid layer with a personal softmax head.
+    SharedLayer {
+        /// Units of the shared layer.
+        hidden: usize,
+        /// The head's regularisation.
+        mu: f32,
+    },
+    /// A starting point for a classifier that adapts in one step.
+    MetaLogistic {
+        /// One over the step.
+        nu: f32,
+    },
+    /// A starting point for a regression that adapts in one step.
+    MetaSquared {
+        /// One over the step.
+        nu: f32,
+    },
+    /// Random quadratics with a closed form, which need no data: the yardstick.
+    Quadratic {
+        /// n: the length of the shared variable.
+        outer: usize,
+        /// p: the length of a node's own variable.
+        inner: usize,
+        /// How far nodes differ: 0 not at all, 1 as much as they have in common.
+        #[serde(default = "unit")]
+        heterogeneity: f32,
+    },
+}
+
+impl ProblemTable {
+    /// The labels it learns from; none for a quadratic, which knows no samples.
+    #[must_use]
+    pub const fn labels(&self) -> Option<LabelKind> {
+        match self {
+            Self::Logistic {} | Self::MetaLogistic { .. } => Some(LabelKind::Binary),
+            Self::Ridge {} | Self::MetaSquared { .. } => Some(LabelKind::Real),
+            Self::SharedLayer { .. } => Some(LabelKind::Class),
+            Self::Quadratic { .. } => None,
+        }
+    }
+}
+
+/// The table `data`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataTable {
+    /// "synthetic", "mnist", "covtype", "cifar10", "csv" or "libsvm".
+    #[serde(default = "synthetic")]
+    pub source: String,
+    /// The folder of the files; of "csv", a folder a node in it.
+    pub dir: Option<PathBuf>,
+    /// Of "csv" and "libsvm": one file for all nodes.
+    pub file: Option<PathBuf>,
+    /// Of "csv" and "libsvm": a file to judge by; without it a sixth of the samples is kept for that.
+    pub test_file: Option<PathBuf>,
+    /// The classes to tell apart, by number or name; all if none are named.
+    #[serde(default)]
+    pub classes: Vec<String>,
+    /// How many samples in all; all there are if not given. For synthetic data: training samples of a node.
+    pub samples: Option<usize>,
+    /// How samples are dealt to nodes.
+    #[serde(default = "iid")]
+    pub partition: String,
+    /// The part of a node's samples that the outer problem has for itself, or "same": both levels have all.
+    #[serde(default)]
+    pub validation: Validation,
+    /// Whether features are brought to mean 0 and deviation 1. Pixels and folders a node are left as they are.
+    #[serde(default = "yes")]
+    pub standardise: bool,
+    /// Of synthetic data: features of a sample.
+    #[serde(default = "features")]
+    pub features: usize,
+    /// Of synthetic data: how many of them matter.
+    #[serde(default = "relevant")]
+    pub relevant: usize,
+}
+
+impl Default for DataTable {
+    fn default() -> Self {
+        Self {
+            source: synthetic(),
+            dir: None,
+            file: None,
+            test_file: None,
+            classes: Vec::new(),
+            samples: None,
+            partition: iid(),
+            validation: Validation::default(),
+            standardise: true,
+            features: features(),
+            relevant: relevant(),
+        }
+    }
+}
+
+/// What the outer problem has.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "validation must be a part between 0 and 1, or \"same\"")]
+pub enum Validation {
+    /// This part of a node's samples for itself.
+    Part(f64),
+    /// The samples of the inner problem.
+    #[serde(with = "same")]
+    Same,
+}
+
+impl Default for Validation {
+    fn default() -> Self {
+        Self::Part(0.5)
+    }
+}
+
+/// The table `algorithm`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmTable {
+    /// "lopa-lg" or "lopa-gt".
+    pub name: AlgorithmName,
+    /// The step of the outer variable.
+    pub alpha: f32,
+    /// The step of the inner variable.
+    pub beta: f32,
+    /// The step of the Hessian-inverse-vector estimate.
+    pub lambda: f32,
+    /// The momentum.
+    pub gamma: f32,
+    /// The relaxation.
+    pub tau: f32,
+    /// Samples of a batch, or "full".
+    #[serde(default)]
+    pub batch: Batch,
+}
+
+/// The algorithms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlgorithmName {
+    /// `LoPA` with local gradients.
+    LopaLg,
+    /// `LoPA` with gradient tracking.
+    LopaGt,
+}
+
+impl AlgorithmName {
+    /// The node's scheme.
+    #[must_use]
+    pub const fn scheme(self) -> Scheme {
+        match self {
+            Self::LopaLg => Scheme::LocalGradient,
+            Self::LopaGt => Scheme::GradientTracking,
+        }
+    }
+}
+
+/// How many samples a batch has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(untagged, expecting = "batch must be a number of samples, or \"full\"")]
+pub enum Batch {
+    /// This many, drawn with replacement.
+    Drawn(u32),
+    /// All of them.
+    #[default]
+    #[serde(with = "full")]
+    Full,
+}
+
+/// A word that stands where a number may.
+macro_rules! word {
+    ($name:ident) => {
+        mod $name {
+            use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+            const WORD: &str = stringify!($name);
+
+            pub(super) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(WORD)
+            }
+
+            pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
+                match String::deserialize(from)?.as_str() {
+                    WORD => Ok(()),
+                    other => Err(D::Error::custom(format!("{other:?} is not {WORD:?}"))),
+                }
+            }
+        }
+    };
+}
+
+word!(full);
+word!(same);
+
+/// The table `links`: nodes talk over serial lines, in simulated time. The results are the same bits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinksTable {
+    /// How nodes are wired.
+    pub wiring: Wires,
+    /// Bits a second.
+    pub baud: u32,
+    /// Elements of x that travel in a frame.
+    pub chunk: u32,
+    /// Microseconds a node computes in a round.
+    pub compute: u64,
+    /// The chance that a frame is lost.
+    pub drop: f32,
+    /// The chance that a frame is damaged.
+    pub corrupt: f32,
+    /// The chance that a frame comes twice.
+    pub duplicate: f32,
+    /// The chance that a frame is overtaken by those behind it.
+    pub reorder: f32,
+    /// The longest extra delay of a frame, in microseconds.
+    pub delay: u64,
+    /// The seed of the faults.
+    pub seed: u64,
+}
+
+impl Default for LinksTable {
+    fn default() -> Self {
+        Self {
+            wiring: Wires::Direct,
+            baud: 1_000_000,
+            chunk: 64,
+            compute: 2_000,
+            drop: 0.0,
+            corrupt: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            delay: 0,
+            seed: 1,
+        }
+    }
+}
+
+/// How nodes are wired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wires {
+    /// A line of its own for each pair of neighbours.
+    Direct,
+    /// One line a node, to a router.
+    Routed,
+    /// One line for all.
+    Bus,
+}
+
+/// The table `run`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunTable {
+    /// How many rounds.
+    pub iterations: u64,
+    /// The seed of batches, partitions and synthetic data.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// A row of metrics every so many rounds.
+    #[serde(default = "hundred")]
+    pub record_every: u64,
+    /// What is measured: a list of names, "default" or "all".
+    #[serde(default)]
+    pub metrics: Choice,
+    /// Whether losses and accuracies of every single node are kept too, in `nodes.csv`.
+    #[serde(default)]
+    pub per_node: bool,
+    /// A checkpoint every so many rounds; every half minute if not given.
+    pub checkpoint_every: Option<u64>,
+    /// Where x starts: a number for every element, a CSV file, or `{ random = 0.1 }`.
+    #[serde(default)]
+    pub x0: Start,
+}
+
+/// Where x starts, the same on all nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "x0 must be a number, the name of a CSV file, or { random = 0.1 }")]
+pub enum Start {
+    /// The same number everywhere.
+    Number(f32),
+    /// The numbers of a file, separated by commas or lines.
+    File(PathBuf),
+    /// Uniform random numbers, drawn from the run's seed. A layer needs them: equal units stay equal for ever.
+    Random {
+        /// They lie between minus this and this.
+        random: f32,
+    },
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self::Number(0.0)
+    }
+}
+
+fn ring() -> String {
+    "ring".into()
+}
+fn metropolis() -> String {
+    "metropolis".into()
+}
+fn synthetic() -> String {
+    "synthetic".into()
+}
+fn iid() -> String {
+    "iid".into()
+}
+const fn yes() -> bool {
+    true
+}
+const fn unit() -> f32 {
+    1.0
+}
+const fn features() -> usize {
+    24
+}
+const fn relevant() -> usize {
+    4
+}
+const fn one() -> u64 {
+    1
+}
+const fn hundred() -> u64 {
+    100
+}

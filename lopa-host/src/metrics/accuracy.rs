@@ -1,0 +1,24 @@
+//! How often a model is right.
+
+use lopa_core::samples::{LabelKind, Row, Samples};
+
+/// The share of samples whose label `predict` tells right; of real labels, one minus the squared error over that of the
+/// mean. Nothing if it cannot tell.
+#[must_use]
+pub fn accuracy<'a>(
+    samples: &Samples<'a>,
+    mut predict: impl FnMut(Row<'a>) -> Option<f32>,
+) -> Option<f64> {
+    let real = samples.labels().kind() == LabelKind::Real;
+    let len = samples.len() as f64;
+    let mean = (0..samples.len()).map(|i| f64::from(samples.label(i))).sum::<f64>() / len;
+    let (mut right, mut error, mut spread) = (0.0, 0.0, 0.0);
+    for index in 0..samples.len() {
+        let said = f64::from(predict(samples.row(index))?);
+        let label = f64::from(samples.label(index));
+        right += f64::from(u8::from(said == label));
+        error += (said - label) * (said - label);
+        spread += (label - mean) * (label - mean);
+    }
+    Some(if real { 1.0 - error / spread.max(f64::MIN_POSITIVE) } else { right / len })
+}

@@ -1,0 +1,251 @@
+//! How a network learns: figures, chosen for each run.
+//!
+//! Means are over the nodes; losses and accuracies are over whole sets, not batches.
+
+mod accuracy;
+mod choice;
+mod meter;
+
+pub use accuracy::accuracy;
+pub use choice::Choice;
+pub use meter::{Meter, NodeSamples, Traffic};
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Column, Scale};
+
+/// A figure, and a column of `metrics.csv`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// The mean of f_i at the node's own x and θ.
+    OuterLoss,
+    /// The mean of g_i there.
+    InnerLoss,
+    /// The mean squared distance of x from its mean.
+    Consensus,
+    /// The squared distance of the mean of y from the mean of z.
+    Tracking,
+    /// ‖∇Φ(x̄)‖²: the squared norm of the exact hypergradient at the mean of x.
+    Hypergradient,
+    /// The mean of ‖θ - θ*(x̄)‖².
+    InnerError,
+    /// The mean of ‖v - v*(x̄)‖².
+    HvError,
+    /// The paper's Lyapunov function, with constants measured where the run starts.
+    Lyapunov,
+    /// The share of training samples told right; of real labels, one minus the relative squared error.
+    TrainAccuracy,
+    /// The same of validation samples.
+    ValidationAccuracy,
+    /// The same of test samples.
+    TestAccuracy,
+    /// How often a node evaluated ∇θ g.
+    InnerGradients,
+    /// How often a node evaluated ∇²θθ g · v.
+    HessianVectors,
+    /// How often a node evaluated ∇²xθ g · v.
+    CrossVectors,
+    /// How often a node evaluated ∇θ f.
+    OuterGradientsInner,
+    /// How often a node evaluated ∇x f.
+    OuterGradientsOuter,
+    /// Bytes that all nodes sent.
+    Bytes,
+    /// Frames that all nodes sent.
+    Frames,
+    /// Seconds of computing rounds, measuring left out.
+    Seconds,
+}
+
+impl Metric {
+    /// All of them, in the order of columns.
+    pub const ALL: [Self; 19] = [
+        Self::OuterLoss,
+        Self::InnerLoss,
+        Self::Consensus,
+        Self::Tracking,
+        Self::Hypergradient,
+        Self::InnerError,
+        Self::HvError,
+        Self::Lyapunov,
+        Self::TrainAccuracy,
+        Self::ValidationAccuracy,
+        Self::TestAccuracy,
+        Self::InnerGradients,
+        Self::HessianVectors,
+        Self::CrossVectors,
+        Self::OuterGradientsInner,
+        Self::OuterGradientsOuter,
+        Self::Bytes,
+        Self::Frames,
+        Self::Seconds,
+    ];
+
+    /// The ones of a run that does not choose: all that cost next to nothing.
+    pub const DEFAULT: [Self; 11] = [
+        Self::OuterLoss,
+        Self::InnerLoss,
+        Self::Consensus,
+        Self::Tracking,
+        Self::TrainAccuracy,
+        Self::ValidationAccuracy,
+        Self::TestAccuracy,
+        Self::HessianVectors,
+        Self::Bytes,
+        Self::Frames,
+        Self::Seconds,
+    ];
+
+    /// The name of its column.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What it is, in a sentence for people.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        self.words().2
+    }
+
+    /// Its column.
+    #[must_use]
+    pub fn column(self) -> Column {
+        let (name, title, _) = self.words();
+        Column { name: name.into(), title: title.into(), scale: self.scale() }
+    }
+
+    /// The metric of a column.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    const fn scale(self) -> Scale {
+        match self {
+            Self::OuterLoss
+            | Self::InnerLoss
+            | Self::Consensus
+            | Self::Tracking
+            | Self::Hypergradient
+            | Self::InnerError
+            | Self::HvError => Scale::Logarithmic,
+            // V may be negative where Φ is.
+            _ => Scale::Linear,
+        }
+    }
+
+    const fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::OuterLoss => (
+                "outer_loss",
+                "outer loss",
+                "mean over the nodes of f at the node's own x and theta, over all validation samples",
+            ),
+            Self::InnerLoss => (
+                "inner_loss",
+                "inner loss",
+                "mean over the nodes of g at the node's own x and theta, over all training samples",
+            ),
+            Self::Consensus => (
+                "consensus",
+                "consensus error",
+                "mean squared distance of x from the network's mean",
+            ),
+            Self::Tracking => (
+                "tracking",
+                "tracking error",
+                "squared distance of the mean of y from the mean of z: rounding alone with gradient tracking",
+            ),
+            Self::Hypergradient => (
+                "hypergradient",
+                "squared hypergradient",
+                "squared norm of the exact hypergradient at the mean of x: inner problems solved, \
+                 Hessian inverted by conjugate gradients",
+            ),
+            Self::InnerError => (
+                "inner_error",
+                "inner error",
+                "mean squared distance of theta from the solution of the inner problem at the mean of x",
+            ),
+            Self::HvError => (
+                "hv_error",
+                "Hv error",
+                "mean squared distance of v from the exact Hessian-inverse-vector product there",
+            ),
+            Self::Lyapunov => (
+                "lyapunov",
+                "Lyapunov function",
+                "the paper's V: outer objective and all errors, weighted by constants measured at the start",
+            ),
+            Self::TrainAccuracy => {
+                ("train_accuracy", "training accuracy", "share of training samples told right")
+            }
+            Self::ValidationAccuracy => (
+                "validation_accuracy",
+                "validation accuracy",
+                "share of validation samples told right",
+            ),
+            Self::TestAccuracy => {
+                ("test_accuracy", "test accuracy", "share of test samples told right")
+            }
+            Self::InnerGradients => {
+                ("inner_gradients", "inner gradients", "inner gradients a node evaluated")
+            }
+            Self::HessianVectors => (
+                "hessian_vectors",
+                "Hessian-vector products",
+                "Hessian-vector products a node evaluated",
+            ),
+            Self::CrossVectors => (
+                "cross_vectors",
+                "cross products",
+                "cross Jacobian-vector products a node evaluated",
+            ),
+            Self::OuterGradientsInner => (
+                "outer_gradients_inner",
+                "outer gradients in theta",
+                "outer gradients in the inner variable a node evaluated",
+            ),
+            Self::OuterGradientsOuter => (
+                "outer_gradients_outer",
+                "outer gradients in x",
+                "outer gradients in the outer variable a node evaluated",
+            ),
+            Self::Bytes => ("bytes", "bytes sent", "bytes that all nodes sent over their links"),
+            Self::Frames => {
+                ("frames", "frames sent", "frames that all nodes sent over their links")
+            }
+            Self::Seconds => {
+                ("seconds", "seconds", "seconds of computing rounds, measuring left out")
+            }
+        }
+    }
+}
+
+/// The column of a name that may be no metric's: `metrics.csv` of another version has it too.
+#[must_use]
+pub fn column(name: &str) -> Column {
+    Metric::named(name).map_or_else(
+        || Column { name: name.into(), title: name.replace('_', " "), scale: Scale::Linear },
+        Metric::column,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_same_in_a_file_and_in_a_table() {
+        for metric in Metric::ALL {
+            let json = serde_json::to_string(&metric).unwrap();
+            assert_eq!(json, format!("{:?}", metric.name()));
+            assert_eq!(Metric::named(metric.name()), Some(metric));
+            assert_eq!(column(metric.name()), metric.column());
+        }
+        assert!(Metric::ALL.is_sorted() && Metric::DEFAULT.is_sorted());
+        assert_eq!(column("new_thing").title, "new thing");
+    }
+}

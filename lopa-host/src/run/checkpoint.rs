@@ -1,0 +1,188 @@
+//! Where a run stood: everything it needs to go on as if it had never stopped.
+//!
+//! A file with a line that says what it is, a line of JSON, the checkpoints of all nodes as a chip writes them, and
+//! the CRC-32 of all of that.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use lopa_core::checkpoint::CheckpointError;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Experiment;
+use crate::metrics::{self, Traffic};
+use crate::problem::AnyProblem;
+use crate::record::{Record, RecordError};
+use crate::simulation::SimulatedNode;
+
+/// The file's name.
+pub(crate) const NAME: &str = "checkpoint.lopa";
+const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 1\n";
+
+/// Where a run stood, but for its nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// The file it was described by.
+    pub(crate) experiment: Experiment,
+    /// The checksum of what nodes learn from, and of the network.
+    pub(crate) digest: u32,
+    /// Rounds completed.
+    pub(crate) round: u64,
+    /// Seconds it took.
+    pub(crate) seconds: f64,
+    /// What nodes sent.
+    pub(crate) traffic: Traffic,
+    /// The record so far, and that of single nodes, as CSV.
+    records: [String; 2],
+}
+
+/// Why a run cannot be resumed.
+#[derive(Debug)]
+pub enum ResumeError {
+    /// There is no checkpoint.
+    Missing(PathBuf, std::io::Error),
+    /// It is damaged, or of another version.
+    Damaged(PathBuf),
+    /// It is of another run.
+    Other(&'static str),
+    /// It is further than the file wants to go.
+    Beyond {
+        /// Rounds completed.
+        round: u64,
+        /// Rounds wanted.
+        wanted: u64,
+    },
+    /// A node refuses its part.
+    Node(usize, CheckpointError),
+    /// Its record makes no sense.
+    Record(RecordError),
+}
+
+impl fmt::Display for ResumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(path, error) => {
+                write!(f, "cannot resume from {}: {error}; run without --resume", path.display())
+            }
+            Self::Damaged(path) => write!(
+                f,
+                "cannot resume from {}: it is damaged or of another version; run without --resume",
+                path.display()
+            ),
+            Self::Other(what) => write!(
+                f,
+                "cannot resume: {what} is not what the run began with; put it back, or run without --resume"
+            ),
+            Self::Beyond { round, wanted } => write!(
+                f,
+                "cannot resume: the run has done {round} rounds already, run.iterations is {wanted}"
+            ),
+            Self::Node(node, error) => write!(f, "cannot resume: node {node}: {error}"),
+            Self::Record(error) => write!(f, "cannot resume: the record's {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ResumeError {}
+
+impl Standing {
+    /// Where a run stands.
+    pub(crate) fn new(
+        experiment: &Experiment,
+        digest: u32,
+        round: u64,
+        seconds: f64,
+        traffic: Option<Traffic>,
+        records: [&Record; 2],
+    ) -> Self {
+        let traffic = traffic.unwrap_or_default();
+        let records = records.map(Record::csv);
+        Self { experiment: experiment.clone(), digest, round, seconds, traffic, records }
+    }
+
+    /// The file; nothing if a node is in the middle of a round.
+    pub(crate) fn bytes(&self, nodes: &[SimulatedNode<AnyProblem<'_>>]) -> Option<Vec<u8>> {
+        let mut bytes = FIRST_LINE.to_vec();
+        bytes.extend(serde_json::to_vec(self).ok()?);
+        bytes.push(b'\n');
+        for node in nodes {
+            node.checkpoint().ok()?.for_each(|word| bytes.extend(word.to_le_bytes()));
+        }
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend(checksum.to_le_bytes());
+        Some(bytes)
+    }
+
+    /// Reads a file, and puts the nodes where they were.
+    pub(crate) fn resume(
+        folder: &Path,
+        experiment: &Experiment,
+        digest: u32,
+        nodes: &mut [SimulatedNode<AnyProblem<'_>>],
+    ) -> Result<Self, ResumeError> {
+        let path = folder.join(NAME);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(ResumeError::Missing(path, error)),
+        };
+        let (standing, mut rest) = split(&bytes).ok_or(ResumeError::Damaged(path))?;
+        standing.check(experiment, digest)?;
+        for (number, node) in nodes.iter_mut().enumerate() {
+            let refused = |error| ResumeError::Node(number, error);
+            let (needed, found) = (node.checkpoint_len(), rest.len());
+            let (own, others) = rest
+                .split_at_checked(needed)
+                .ok_or(refused(CheckpointError::Length { needed, found }))?;
+            node.restore(own).map_err(refused)?;
+            rest = others;
+        }
+        Ok(standing)
+    }
+
+    fn check(&self, new: &Experiment, digest: u32) -> Result<(), ResumeError> {
+        let old = &self.experiment;
+        let run = |run: &crate::config::RunTable| {
+            (run.seed, run.record_every, run.metrics.clone(), run.per_node)
+        };
+        for (what, same) in [
+            ("the table [problem]", old.problem == new.problem),
+            ("the table [algorithm]", old.algorithm == new.algorithm),
+            ("the table [links]", old.links == new.links),
+            (
+                "the seed, record_every, metrics or per_node of the table [run]",
+                run(&old.run) == run(&new.run),
+            ),
+            ("the network or the data", self.digest == digest),
+        ] {
+            if !same {
+                return Err(ResumeError::Other(what));
+            }
+        }
+        let (round, wanted) = (self.round, new.run.iterations);
+        if round > wanted { Err(ResumeError::Beyond { round, wanted }) } else { Ok(()) }
+    }
+
+    /// The records, without rows that a run without a stop would not have.
+    pub(crate) fn records(&self) -> Result<[Record; 2], ResumeError> {
+        let every = self.experiment.run.record_every as f64;
+        let [record, nodes] = &self.records;
+        let read = |text: &str| -> Result<Record, ResumeError> {
+            let mut record = Record::parse(text, metrics::column).map_err(ResumeError::Record)?;
+            record.retain(|row| row[0].is_some_and(|iteration| iteration % every == 0.0));
+            Ok(record)
+        };
+        Ok([read(record)?, read(nodes)?])
+    }
+}
+
+/// What a file says, and the bytes of its nodes; nothing if it is not whole.
+fn split(bytes: &[u8]) -> Option<(Standing, &[u8])> {
+    let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
+    if crc32fast::hash(bytes) != u32::from_le_bytes(*checksum) {
+        return None;
+    }
+    let bytes = bytes.strip_prefix(FIRST_LINE)?;
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let (json, rest) = bytes.split_at(end);
+    Some((serde_json::from_slice(json).ok()?, rest.get(1..)?))
+}

@@ -1,0 +1,193 @@
+//! What carries vectors from node to node: one memory, or links.
+
+use std::collections::VecDeque;
+
+use lopa_core::exchange::{Micros, Timing};
+use lopa_core::network::{Edge, NetworkError};
+use lopa_core::node::{NodeError, Phase, Scheme};
+use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
+
+use super::{RunError, input};
+use crate::config::{LinksTable, Wires};
+use crate::fault::Faults;
+use crate::linked::{LINKS, LinkedError, LinkedNetwork, Linking, Wiring};
+use crate::metrics::Traffic;
+use crate::problem::AnyProblem;
+use crate::simulation::{SimulatedNode, Simulation};
+
+/// Chunks under way to a neighbour at a time.
+const WINDOW: usize = 4;
+/// The most floats of a frame, y behind x with gradient tracking.
+const VALUES: usize = 256;
+const FRAME: usize = message_len(VALUES) + SEAL_LONGEST;
+
+/// A network that moves round by round, one way or the other.
+#[derive(Debug)]
+pub(super) enum Engine<'a> {
+    Memory(Simulation<AnyProblem<'a>>),
+    Links(Box<Links<'a>>),
+}
+
+impl<'a> Engine<'a> {
+    /// Over links if there are any. `before` is what had been sent when the nodes' rounds were done.
+    pub(super) fn new(
+        simulation: Simulation<AnyProblem<'a>>,
+        edges: &[Edge],
+        rounds: u64,
+        links: Option<&LinksTable>,
+        before: Traffic,
+    ) -> Result<Self, RunError> {
+        Ok(match links {
+            None => Self::Memory(simulation),
+            Some(links) => {
+                Self::Links(Box::new(Links::new(simulation, edges, rounds, links, before)?))
+            }
+        })
+    }
+
+    /// One round of every node.
+    pub(super) fn round(&mut self) -> Result<(), RunError> {
+        match self {
+            Self::Memory(simulation) => simulation.round().map_err(RunError::Diverged),
+            Self::Links(links) => links.round(),
+        }
+    }
+
+    /// The nodes, all between the same two rounds.
+    pub(super) fn nodes(&self) -> &[SimulatedNode<AnyProblem<'a>>] {
+        match self {
+            Self::Memory(simulation) => simulation.nodes(),
+            Self::Links(links) => &links.nodes,
+        }
+    }
+
+    /// What nodes had sent when they got there.
+    pub(super) fn traffic(&self) -> Option<Traffic> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Links(links) => {
+                let sum = |of: fn(&Traffic) -> u64| links.sent.iter().map(of).sum::<u64>();
+                let (bytes, frames) = (sum(|sent| sent.bytes), sum(|sent| sent.frames));
+                let before = links.before;
+                Some(Traffic { bytes: before.bytes + bytes, frames: before.frames + frames })
+            }
+        }
+    }
+
+    /// How often the network lost a node, or thought so.
+    pub(super) fn losses(&self) -> u64 {
+        let epochs = self.nodes().iter().map(|node| node.state().epoch >> 16);
+        epochs.max().unwrap_or(0)
+    }
+}
+
+/// A node's state between two rounds, and what it had sent.
+type Past<'a> = (SimulatedNode<AnyProblem<'a>>, Traffic);
+
+/// Nodes over links. Some run ahead of others, so what they were is kept until all have been there.
+#[derive(Debug)]
+pub(super) struct Links<'a> {
+    network: LinkedNetwork<AnyProblem<'a>, WINDOW, VALUES, FRAME>,
+    /// The nodes between the same two rounds, and what each had sent.
+    nodes: Vec<SimulatedNode<AnyProblem<'a>>>,
+    sent: Vec<Traffic>,
+    before: Traffic,
+    /// Where nodes were after that.
+    ahead: Vec<VecDeque<Past<'a>>>,
+    round: u64,
+}
+
+impl<'a> Links<'a> {
+    fn new(
+        simulation: Simulation<AnyProblem<'a>>,
+        edges: &[Edge],
+        rounds: u64,
+        table: &LinksTable,
+        before: Traffic,
+    ) -> Result<Self, RunError> {
+        let nodes = simulation.into_nodes();
+        let scheme = nodes.first().map_or(Scheme::LocalGradient, SimulatedNode::scheme);
+        let count = nodes.len();
+        let mut degrees = vec![0; count];
+        edges.iter().for_each(|edge| degrees[edge.node as usize] += 1);
+        if let Some(node) = degrees.iter().position(|degree| *degree > LINKS) {
+            let found = degrees[node];
+            return Err(RunError::Input(format!(
+                "links: node {node} has {found} neighbours, at most {LINKS} can be simulated over links: \
+                 choose another topology, or leave out the table [links]"
+            )));
+        }
+        let linking = linking(table, scheme, &degrees);
+        let network = LinkedNetwork::new(nodes.clone(), edges, rounds, linking);
+        let network = network.map_err(|error| RunError::Input(format!("links: {error}")))?;
+        let round = nodes.first().map_or(0, |node| node.state().round);
+        let sent = vec![Traffic::default(); count];
+        let ahead = vec![VecDeque::new(); count];
+        Ok(Self { network, nodes, sent, before, ahead, round })
+    }
+
+    fn round(&mut self) -> Result<(), RunError> {
+        let goal = self.round + 1;
+        while self.ahead.iter().any(VecDeque::is_empty) {
+            self.network.turn(Micros::MAX).map_err(failed)?;
+            for (number, ahead) in self.ahead.iter_mut().enumerate() {
+                let node = self.network.node(number);
+                let round = node.state().round;
+                let last = ahead.back().map_or(self.round, |(past, _)| past.state().round);
+                if node.phase() == Phase::Ready && round > last {
+                    let counters = self.network.exchange(number).counters();
+                    let (bytes, frames) = (counters.sent_bytes, counters.sent);
+                    ahead.push_back((node.clone(), Traffic { bytes, frames }));
+                }
+            }
+        }
+        self.round = goal;
+        for (number, ahead) in self.ahead.iter_mut().enumerate() {
+            // A node that was lost may come back some rounds later: then it is taken as it is until the others are there.
+            if ahead.front().is_some_and(|(node, _)| node.state().round <= goal)
+                && let Some((node, sent)) = ahead.pop_front()
+            {
+                (self.nodes[number], self.sent[number]) = (node, sent);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: LinkedError) -> RunError {
+    match error {
+        LinkedError::Node { node, error: error @ NodeError::Diverged(_) } => {
+            RunError::Diverged(NetworkError::Node { node, error })
+        }
+        other => input(other),
+    }
+}
+
+fn linking(table: &LinksTable, scheme: Scheme, degrees: &[usize]) -> Linking {
+    let vectors = if scheme == Scheme::GradientTracking { 2 } else { 1 };
+    let frame = message_len(table.chunk as usize * vectors) + SEAL_LONGEST;
+    // How many share a line, each with a window full of frames.
+    let (wiring, share) = match table.wiring {
+        Wires::Direct => (Wiring::Direct, 2),
+        Wires::Routed => (Wiring::Routed, 1 + degrees.iter().max().copied().unwrap_or(0)),
+        Wires::Bus => (Wiring::Bus, degrees.len()),
+    };
+    let patience = table.compute.saturating_add(table.delay.saturating_mul(2));
+    Linking {
+        wiring,
+        baud: table.baud,
+        compute: [table.compute, table.compute],
+        chunk: table.chunk,
+        timing: Timing::uart(table.baud, frame, (share * WINDOW) as u32, patience),
+        seal: Seal::PLAIN,
+        faults: Faults {
+            drop: table.drop,
+            corrupt: table.corrupt,
+            duplicate: table.duplicate,
+            reorder: table.reorder,
+            delay: table.delay,
+            cut: Vec::new(),
+        },
+        seed: table.seed,
+    }
+}

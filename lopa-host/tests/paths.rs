@@ -1,0 +1,110 @@
+//! Two ways for vectors to travel, one memory and links with faults: the same bits.
+
+use std::fs;
+use std::path::Path;
+
+use lopa_host::config::Experiment;
+use lopa_host::outputs::Outputs;
+use lopa_host::run::{Outcome, Prepared};
+
+const NETWORK: &str = r#"
+[network]
+nodes = 6
+topology = "small-world 4 0.3"
+[problem]
+kind = "logistic"
+[algorithm]
+name = "lopa-gt"
+alpha = 0.3
+beta = 0.05
+lambda = 0.05
+gamma = 0.3
+tau = 0.5
+batch = 10
+[run]
+iterations = 80
+record_every = 25
+x0 = -3.0
+"#;
+
+fn run(text: &str, out: &Path) -> (Outcome, Vec<u8>) {
+    let prepared = Prepared::new(Experiment::parse(text).unwrap()).unwrap();
+    let outcome = prepared.run(&Outputs::new(out).unwrap(), |_| ()).unwrap();
+    (outcome, fs::read(out.join("state.json")).unwrap())
+}
+
+#[test]
+fn links_with_faults_give_the_bits_of_one_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    for scheme in ["lopa-gt", "lopa-lg"] {
+        let text = NETWORK.replace("lopa-gt", scheme);
+        let (memory, states) = run(&text, &dir.path().join("memory"));
+        for (number, links) in [
+            "",
+            "wiring = \"routed\"",
+            "wiring = \"bus\"",
+            "chunk = 7\ndrop = 0.1\ncorrupt = 0.05\nduplicate = 0.1\nreorder = 0.1\ndelay = 3000",
+            "wiring = \"bus\"\nchunk = 24\nbaud = 115200\ncorrupt = 0.1\nseed = 9",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let linked = text.replace("[run]", &format!("[links]\n{links}\n[run]"));
+            let (outcome, linked) = run(&linked, &dir.path().join(format!("{scheme}-{number}")));
+            assert_eq!(outcome.losses, 0, "{links}");
+            assert!(linked == states, "{scheme} {links}");
+            // Every row of figures is the same too, but for traffic and time.
+            for (a, b) in memory.record.rows().iter().zip(outcome.record.rows()) {
+                assert_eq!(a[..9], b[..9], "{links}");
+            }
+            assert_eq!(memory.record.last("bytes"), None);
+            // 6 nodes, 80 rounds, at least two neighbours with 24 floats each; a bus says it once to all.
+            let least = 6.0 * 80.0 * 24.0 * 4.0;
+            let bytes = outcome.record.last("bytes").unwrap();
+            assert!(bytes > least && bytes < 30.0 * least, "{links}: {bytes}");
+            assert!(outcome.record.last("frames").unwrap() >= 6.0 * 80.0);
+        }
+    }
+}
+
+#[test]
+fn nodes_that_lose_one_another_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = NETWORK.replace("[run]", "[links]\ndrop = 0.97\nseed = 3\n[run]");
+    let (outcome, _) = run(&text, &dir.path().join("lost"));
+    assert!(outcome.finished && outcome.losses > 0, "{outcome:?}");
+}
+
+#[test]
+fn quadratics_and_one_file_for_all_run_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let quadratic = NETWORK
+        .replace("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3")
+        .replace("x0 = -3.0", "x0 = { random = 0.5 }");
+    let (outcome, states) = run(&quadratic, &dir.path().join("quadratic"));
+    assert_eq!(outcome.record.last("test_accuracy"), None);
+    let losses = outcome.record.figures("outer_loss").unwrap();
+    // The first rounds only find out where the inner solutions are.
+    assert!(losses.last() < losses.get(1), "{losses:?}");
+    let linked = quadratic.replace("[run]", "[links]\ndrop = 0.1\n[run]");
+    assert!(run(&linked, &dir.path().join("quadratic-links")).1 == states);
+
+    // The same samples in both formats, dealt out in the same way.
+    let (mut csv, mut svm) = (String::new(), String::new());
+    for i in 0..120_i32 {
+        let (a, b) = (f64::from(i * 37 % 101) / 50.0 - 1.0, f64::from(i * 53 % 97) / 48.0 - 1.0);
+        let label = if a + 0.3 * b > 0.0 { 1 } else { -1 };
+        csv += &format!("{label},{a},{b},1\n");
+        svm += &format!("{label} 1:{a} 2:{b} 3:1\n");
+    }
+    fs::write(dir.path().join("all.csv"), csv).unwrap();
+    fs::write(dir.path().join("all.svm"), svm).unwrap();
+    let file = |source: &str, file: &str| {
+        let path = dir.path().join(file);
+        let table = format!("[data]\nsource = {source:?}\nfile = {path:?}\n[algorithm]");
+        run(&NETWORK.replace("[algorithm]", &table), &dir.path().join(source))
+    };
+    let (outcome, from_csv) = file("csv", "all.csv");
+    assert!(outcome.record.last("test_accuracy").unwrap() > 0.8, "{outcome:?}");
+    assert!(from_csv == file("libsvm", "all.svm").1);
+}

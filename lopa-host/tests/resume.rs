@@ -1,0 +1,183 @@
+//! A run that was stopped and resumed ends like one that was not.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lopa_host::config::Experiment;
+use lopa_host::outputs::Outputs;
+use lopa_host::run::{Options, Prepared};
+
+const NETWORK: &str = r#"
+[network]
+nodes = 5
+topology = "ring"
+[problem]
+kind = "logistic"
+[algorithm]
+name = "lopa-gt"
+alpha = 0.3
+beta = 0.05
+lambda = 0.05
+gamma = 0.3
+tau = 0.5
+batch = 10
+[run]
+iterations = 90
+record_every = 20
+per_node = true
+x0 = -3.0
+"#;
+
+const LINKS: &str = "[links]\nwiring = \"routed\"\nchunk = 10\ndrop = 0.05\n[run]";
+
+/// The table without its column of seconds, the last one.
+fn timeless(csv: &str) -> Vec<&str> {
+    assert!(csv.lines().next().unwrap().ends_with(",seconds"));
+    csv.lines().map(|line| line.rsplit_once(',').unwrap().0).collect()
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// All but the seconds, and what is the seconds' in the summary.
+fn assert_same(a: &Path, b: &Path, traffic: bool) {
+    assert!(read(a, "state.json") == read(b, "state.json"));
+    assert_eq!(read(a, "nodes.csv"), read(b, "nodes.csv"));
+    let (a, b) = (read(a, "metrics.csv"), read(b, "metrics.csv"));
+    let [a, b] = [&a, &b].map(|csv| timeless(csv));
+    // After a stop nodes over links greet again: that is traffic.
+    let cut = |line: &&str| {
+        if traffic {
+            (*line).into()
+        } else {
+            line.splitn(9, ',').take(8).collect::<Vec<_>>().join(",")
+        }
+    };
+    let [a, b]: [Vec<String>; 2] = [a, b].map(|lines| lines.iter().map(cut).collect());
+    assert_eq!(a, b);
+}
+
+fn prepared(text: &str) -> Prepared {
+    Prepared::new(Experiment::parse(text).unwrap()).unwrap()
+}
+
+/// Runs to `stop`, then to the end.
+fn in_two_parts(text: &str, stop: u64, out: &Path) {
+    let flag = AtomicBool::new(false);
+    let outputs = Outputs::new(out).unwrap();
+    let options = Options { resume: false, stop: Some(&flag) };
+    let first = prepared(text)
+        .run_with(&outputs, options, |round| flag.store(round + 1 >= stop, Ordering::Relaxed))
+        .unwrap();
+    assert_eq!((first.round, first.finished), (stop, false));
+    assert_eq!(first.record.rows().last().unwrap()[0], Some(stop as f64));
+    assert!(read(out, "summary.json").contains("\"finished\":false"));
+    assert!(read(out, "state.json").starts_with(&format!("{{\"iteration\":{stop},")));
+    let options = Options { resume: true, stop: None };
+    let second = prepared(text).run_with(&outputs, options, |_| ()).unwrap();
+    assert!(second.finished);
+}
+
+#[test]
+fn a_stop_anywhere_leaves_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text, links) in [
+        ("gt", NETWORK.to_owned(), false),
+        ("lg", NETWORK.replace("lopa-gt", "lopa-lg"), false),
+        ("links", NETWORK.replace("[run]", LINKS), true),
+    ] {
+        let whole = dir.path().join(name);
+        prepared(&text).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
+        for stop in [1, 20, 37, 89] {
+            let parts = dir.path().join(format!("{name}-{stop}"));
+            in_two_parts(&text, stop, &parts);
+            assert_same(&whole, &parts, !links);
+        }
+    }
+}
+
+#[test]
+fn a_run_can_be_made_longer() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
+    prepared(NETWORK).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
+    let outputs = Outputs::new(&parts).unwrap();
+    let short = NETWORK.replace("iterations = 90", "iterations = 50");
+    prepared(&short).run(&outputs, |_| ()).unwrap();
+    let options = Options { resume: true, stop: None };
+    prepared(NETWORK).run_with(&outputs, options, |_| ()).unwrap();
+    assert_same(&whole, &parts, true);
+    // Nothing left to do is fine too.
+    prepared(NETWORK).run_with(&outputs, options, |_| ()).unwrap();
+    assert_same(&whole, &parts, true);
+}
+
+/// Starts a run that would take minutes, waits until it has taken a checkpoint, and ends it by a signal.
+#[cfg(unix)]
+fn end_by(signal: &str, dir: &Path) -> std::process::Output {
+    let text = NETWORK
+        .replace("iterations = 90", "iterations = 3000000\ncheckpoint_every = 20")
+        .replace("record_every = 20", "record_every = 1000");
+    fs::write(dir.join("network.toml"), text).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_lopa"))
+        .current_dir(dir)
+        .args(["run", "network.toml", "--out", "results"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !dir.join("results/checkpoint.lopa").exists() {
+        std::thread::yield_now();
+    }
+    let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    child.wait_with_output().unwrap()
+}
+
+/// Resumes what was ended, a little further, and compares.
+#[cfg(unix)]
+fn resume(dir: &Path) {
+    let bytes = fs::read(dir.join("results/checkpoint.lopa")).unwrap();
+    let json = bytes.split(|byte| *byte == b'\n').nth(1).unwrap();
+    let standing: serde_json::Value = serde_json::from_slice(json).unwrap();
+    let round = standing["round"].as_u64().unwrap();
+    let end = (round / 1000 + 1) * 1000 + 7;
+    let text = fs::read_to_string(dir.join("network.toml")).unwrap();
+    let text = text.replace("iterations = 3000000", &format!("iterations = {end}"));
+    fs::write(dir.join("network.toml"), text).unwrap();
+    for arguments in [&["--out", "results", "--resume"][..], &["--out", "whole"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lopa"))
+            .current_dir(dir)
+            .args(["run", "network.toml"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_same(&dir.join("whole"), &dir.join("results"), true);
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_ends_cleanly_and_the_run_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = end_by("-INT", dir.path());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("go on with: lopa run network.toml --out results --resume"), "{error}");
+    for name in ["metrics.csv", "state.json", "summary.json"] {
+        assert!(dir.path().join("results").join(name).exists(), "{name}");
+    }
+    resume(dir.path());
+}
+
+#[test]
+#[cfg(unix)]
+fn even_a_kill_costs_no_more_than_the_rounds_since_the_checkpoint() {
+    let dir = tempfile::tempdir().unwrap();
+    end_by("-KILL", dir.path());
+    resume(dir.path());
+}
