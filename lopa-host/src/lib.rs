@@ -5,10 +5,12 @@
 //! - [`data`]: samples from files, dealt out to nodes;
 //! - [`synthetic`]: data with a known truth; [`quadratics`]: problems with a closed form;
 //! - [`simulation`]: a network that runs, all in one memory;
+//! - [`exact`]: what no node computes, and how far the nodes are from it;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s.
 
 pub mod config;
 pub mod data;
+pub mod exact;
 pub mod fault;
 pub mod linked;
 pub mod metrics;

@@ -1,0 +1,269 @@
+//! Norms of second and third derivatives at a point.
+//!
+//! With h = ⟨∇θ g, v⟩ the oracles give ∇x h = ∇²xθ g · v and ∇θ h = ∇²θθ g · v, so differences of them along
+//! directions are all second derivatives of h: third derivatives of g, and their transposes, too.
+
+use lopa_core::problem::Problem;
+
+use super::oracle::{Memory, Oracle};
+use super::spectrum::{Wanted, ends, normalise, orthogonalise, random_direction, symmetric_norm};
+use super::{dot, norm};
+
+/// The largest element of a step of a central difference: its truncation error is about a ten-thousandth of this.
+const STEP: f64 = 1.0 / 64.0;
+/// How exact a product in f32 is, and a difference of two.
+const PRODUCT: f64 = 1.0e-7;
+const DIFFERENCE: f64 = 1.0e-4;
+/// Vectors in whose span the cross derivative's norm is sought, at most.
+const SPAN: usize = 40;
+/// Random starts of an ascent, rounds of it, and power steps in a round.
+const STARTS: u32 = 4;
+const ROUNDS: usize = 4;
+const POWER: usize = 3;
+
+/// A problem at (x, θ).
+pub(super) struct Local<'a, P: ?Sized> {
+    problem: &'a P,
+    x: &'a [f32],
+    theta: &'a [f32],
+    seed: u64,
+    memory: Memory,
+}
+
+/// A direction in (x, θ).
+#[derive(Clone)]
+struct Direction {
+    x: Vec<f64>,
+    theta: Vec<f64>,
+}
+
+impl Direction {
+    fn normalise(&mut self) -> f64 {
+        let length = (dot(&self.x, &self.x) + dot(&self.theta, &self.theta)).sqrt();
+        if length > 0.0 {
+            self.x.iter_mut().chain(&mut self.theta).for_each(|a| *a /= length);
+        }
+        length
+    }
+}
+
+fn rounded(a: &[f64]) -> Vec<f32> {
+    a.iter().map(|&a| a as f32).collect()
+}
+
+impl<'a, P: Problem + ?Sized> Local<'a, P> {
+    pub(super) fn new(problem: &'a P, x: &'a [f32], theta: &'a [f32], seed: u64) -> Self {
+        Self { problem, x, theta, seed, memory: Memory::new(problem.dimensions()) }
+    }
+
+    fn here(&mut self) -> Oracle<'_, P> {
+        Oracle::new(self.problem, self.x, &mut self.memory)
+    }
+
+    /// The derivative of an oracle's answer along (dx, dθ), by central differences.
+    fn along(
+        &mut self,
+        dx: Option<&[f64]>,
+        dtheta: Option<&[f64]>,
+        mut ask: impl FnMut(&mut Oracle<'_, P>, &[f32], &mut [f64]),
+        out: &mut [f64],
+    ) {
+        let elements = || dx.iter().chain(&dtheta).flat_map(|d| d.iter());
+        let largest = elements().fold(0.0_f64, |top, d| top.max(d.abs()));
+        if largest == 0.0 {
+            out.fill(0.0);
+            return;
+        }
+        let h = STEP / largest;
+        let moved = |from: &[f32], along: Option<&[f64]>, h: f64| -> Vec<f32> {
+            along.map_or_else(
+                || from.to_vec(),
+                |along| {
+                    from.iter().zip(along).map(|(&a, d)| (f64::from(a) + h * d) as f32).collect()
+                },
+            )
+        };
+        let mut behind = vec![0.0; out.len()];
+        for (h, out) in [(h, &mut *out), (-h, &mut behind)] {
+            let (x, theta) = (moved(self.x, dx, h), moved(self.theta, dtheta, h));
+            ask(&mut Oracle::new(self.problem, &x, &mut self.memory), &theta, out);
+        }
+        out.iter_mut().zip(&behind).for_each(|(out, behind)| *out = (*out - behind) / (2.0 * h));
+    }
+
+    /// ∇θ f.
+    pub(super) fn outer_gradient_inner(&mut self) -> Vec<f64> {
+        let (theta, mut out) = (self.theta, vec![0.0; self.theta.len()]);
+        self.here().outer_gradient_inner(theta, &mut out);
+        out
+    }
+
+    /// The smallest and the largest eigenvalue of ∇²θθ g.
+    pub(super) fn hessian_ends(&mut self) -> (f64, f64) {
+        let (theta, seed) = (self.theta, self.seed);
+        let mut oracle = self.here();
+        ends(theta.len(), seed, PRODUCT, Wanted::Ends, |a, out| {
+            oracle.hessian_vector(theta, &rounded(a), out);
+        })
+    }
+
+    /// ‖∇²θθ f‖.
+    pub(super) fn outer_curvature_inner(&mut self) -> f64 {
+        symmetric_norm(self.theta.len(), self.seed, DIFFERENCE, |a, out| {
+            self.along(None, Some(a), |oracle, theta, out| oracle.outer_gradient_inner(theta, out), out);
+        })
+    }
+
+    /// ‖∇²xx f‖.
+    pub(super) fn outer_curvature_outer(&mut self) -> f64 {
+        symmetric_norm(self.x.len(), self.seed, DIFFERENCE, |a, out| {
+            self.along(Some(a), None, |oracle, theta, out| oracle.outer_gradient_outer(theta, out), out);
+        })
+    }
+
+    /// ‖∇²xθ g‖: exact in the span of a Krylov space of J'J, so that a rough J' only costs a few vectors more.
+    pub(super) fn cross_norm(&mut self) -> f64 {
+        let (theta, mut best) = (self.theta, 0.0_f64);
+        let mut basis = vec![random_direction(theta.len(), self.seed, 0)];
+        let mut images: Vec<Vec<f64>> = Vec::new();
+        loop {
+            let mut image = vec![0.0; self.x.len()];
+            self.here().cross_vector(theta, &rounded(&basis[basis.len() - 1]), &mut image);
+            images.push(image);
+            let image = &images[images.len() - 1];
+            let squared = symmetric_norm(images.len(), self.seed, PRODUCT * PRODUCT, |a, out| {
+                let mut sum = vec![0.0; image.len()];
+                for (image, a) in images.iter().zip(a) {
+                    sum.iter_mut().zip(image).for_each(|(sum, i)| *sum += a * i);
+                }
+                out.iter_mut().zip(&images).for_each(|(out, image)| *out = dot(&sum, image));
+            });
+            let (before, now) = (best, squared.max(0.0).sqrt());
+            best = now;
+            let still = images.len() > 5 && now - before <= PRODUCT * now;
+            if still || images.len() >= SPAN.min(theta.len()) {
+                return best;
+            }
+            let mut next = vec![0.0; theta.len()];
+            self.along(Some(image), None, |oracle, theta, out| oracle.inner_gradient(theta, out), &mut next);
+            normalise(&mut next);
+            orthogonalise(&mut next, &basis);
+            if !(normalise(&mut next) > PRODUCT) {
+                return best;
+            }
+            basis.push(next);
+        }
+    }
+
+    /// ∇²θθ g's derivative along a direction, times v.
+    fn hessian_along(&mut self, dx: Option<&[f64]>, dtheta: Option<&[f64]>, v: &[f64], out: &mut [f64]) {
+        let v = rounded(v);
+        self.along(dx, dtheta, |oracle, theta, out| oracle.hessian_vector(theta, &v, out), out);
+    }
+
+    /// ∇²xθ g's derivative along a direction, times v.
+    fn cross_along(&mut self, dx: Option<&[f64]>, dtheta: Option<&[f64]>, v: &[f64], out: &mut [f64]) {
+        let v = rounded(v);
+        self.along(dx, dtheta, |oracle, theta, out| oracle.cross_vector(theta, &v, out), out);
+    }
+
+    /// The largest ‖∂∇²θθ g‖ along a direction of length one.
+    ///
+    /// The best direction for v is the gradient of v'∇²θθ g v in (x, θ); the best v for a direction is the top
+    /// eigenvector of the derivative. In turns, neither makes it worse.
+    pub(super) fn hessian_change(&mut self) -> f64 {
+        let (n, p) = (self.x.len(), self.theta.len());
+        let mut best = 0.0_f64;
+        for start in 0..STARTS {
+            let mut v = random_direction(p, self.seed, start);
+            for _ in 0..ROUNDS {
+                let mut direction = Direction { x: vec![0.0; n], theta: vec![0.0; p] };
+                self.cross_along(None, Some(&v), &v, &mut direction.x);
+                self.hessian_along(None, Some(&v), &v, &mut direction.theta);
+                if direction.normalise() == 0.0 {
+                    break;
+                }
+                for _ in 0..POWER {
+                    let mut next = vec![0.0; p];
+                    self.hessian_along(Some(&direction.x), Some(&direction.theta), &v, &mut next);
+                    best = best.max(norm(&next));
+                    if normalise(&mut next) == 0.0 {
+                        break;
+                    }
+                    v = next;
+                }
+            }
+        }
+        best
+    }
+
+    /// The largest ‖∂∇²xθ g‖ along a direction of length one.
+    ///
+    /// For a v, ∂(∇²xθ g · v) is a matrix from directions to x, and its transpose is known; its largest singular
+    /// value gives direction and w. The best v for them is the gradient of w'∂(∇²xθ g · v) in v.
+    pub(super) fn cross_change(&mut self) -> f64 {
+        let (n, p) = (self.x.len(), self.theta.len());
+        let mut best = 0.0_f64;
+        for start in 0..STARTS {
+            let mut v = random_direction(p, self.seed, start);
+            let mut w = random_direction(n, self.seed, start);
+            'ascent: for _ in 0..ROUNDS {
+                let mut direction = Direction { x: vec![0.0; n], theta: vec![0.0; p] };
+                for _ in 0..POWER {
+                    self.cross_along(Some(&w), None, &v, &mut direction.x);
+                    self.hessian_along(Some(&w), None, &v, &mut direction.theta);
+                    if direction.normalise() == 0.0 {
+                        break 'ascent;
+                    }
+                    self.cross_along(Some(&direction.x), Some(&direction.theta), &v, &mut w);
+                    best = best.max(norm(&w));
+                    if normalise(&mut w) == 0.0 {
+                        break 'ascent;
+                    }
+                }
+                self.mixed_along(&w, &direction, &mut v);
+                if normalise(&mut v) == 0.0 {
+                    break;
+                }
+            }
+        }
+        best
+    }
+
+    /// The gradient in v of w'∂(∇²xθ g · v): ∇θ g differentiated in x along w and then along a direction.
+    fn mixed_along(&mut self, w: &[f64], direction: &Direction, out: &mut [f64]) {
+        self.hessian_along(Some(w), None, &direction.theta, out);
+        // What is left is the second derivative of ∇θ g in x along w and d: a quarter of that along w + d less that
+        // along w - d.
+        let mut second = |sign: f64| {
+            let along: Vec<f64> =
+                w.iter().zip(&direction.x).map(|(w, d)| w + sign * d).collect();
+            let largest = along.iter().fold(0.0_f64, |top, a| top.max(a.abs()));
+            let mut sum = vec![0.0; out.len()];
+            if largest == 0.0 {
+                return sum;
+            }
+            // Wider than for a first derivative: rounding counts for more.
+            let h = 4.0 * STEP / largest;
+            for (at, weight) in [(h, 1.0), (0.0, -2.0), (-h, 1.0)] {
+                let x: Vec<f32> = self
+                    .x
+                    .iter()
+                    .zip(&along)
+                    .map(|(&x, d)| (f64::from(x) + at * d) as f32)
+                    .collect();
+                let mut gradient = vec![0.0; sum.len()];
+                Oracle::new(self.problem, &x, &mut self.memory)
+                    .inner_gradient(self.theta, &mut gradient);
+                for (sum, gradient) in sum.iter_mut().zip(&gradient) {
+                    *sum += weight / (h * h) * gradient;
+                }
+            }
+            sum
+        };
+        let (plus, minus) = (second(1.0), second(-1.0));
+        for (out, (plus, minus)) in out.iter_mut().zip(plus.iter().zip(&minus)) {
+            *out += 0.25 * (plus - minus);
+        }
+    }
+}

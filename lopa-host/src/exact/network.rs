@@ -1,0 +1,225 @@
+//! A network measured exactly, and the errors of the paper's analysis.
+
+use lopa_core::node::State;
+use lopa_core::problem::Problem;
+use rayon::prelude::*;
+
+use super::solve::{Residuals, Solution, Solver};
+use super::{ExactError, check_length, dot, norm};
+
+/// The measures of the paper, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
+///
+/// For a vector over the network, such as θ = col{θ_i}, ‖θ‖² sums over the nodes; (1/m) makes it a mean.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Figures {
+    /// ‖∇Φ(x̄)‖², with ∇Φ the mean of the nodes' hypergradients: what theorems 1 and 2 bound, on average over the
+    /// rounds.
+    pub hypergradient: f64,
+    /// Φ(x̄), the mean of f_i(x̄, θ_i*(x̄)): the overall objective.
+    pub phi: f64,
+    /// Inner-level errors (1/m) ‖θ - θ*(x̄)‖².
+    pub inner_error: f64,
+    /// Hv errors (1/m) ‖v - v*(x̄)‖².
+    pub hv_error: f64,
+    /// Average variance errors ‖∇Φ(x̄) - z̄‖².
+    pub average_variance_error: f64,
+    /// Variance errors (1/m) ‖∇Φ̃(x̄) - z‖², with ∇Φ̃ = col{∇Φ_i}.
+    pub variance_error: f64,
+    /// Consensus errors (1/m) ‖x - 1 ⊗ x̄‖².
+    pub consensus_error: f64,
+    /// Gradient errors (1/m) ‖y - 1 ⊗ ȳ‖².
+    pub gradient_error: f64,
+    /// The largest residuals of any node's solution: how far to trust the rest.
+    pub residuals: Residuals,
+}
+
+/// A network's solvers, for all of a run: each measurement starts from the last one's solutions.
+///
+/// ```
+/// use lopa_core::batch::Sampler;
+/// use lopa_core::node::{Config, Scheme};
+/// use lopa_core::steps::StepSizes;
+/// use lopa_host::exact::Exact;
+/// use lopa_host::simulation::Simulation;
+/// use lopa_host::synthetic::Recipe;
+/// use lopa_host::topology::Topology;
+///
+/// let recipe = Recipe { features: 4, relevant: 2, samples: 30, seed: 1 };
+/// let shards: Vec<_> = (0..3).map(|node| recipe.shard(node)).collect();
+/// let problems = shards.iter().map(|s| s.logistic()).collect::<Result<Vec<_>, _>>()?;
+/// let steps = StepSizes::new(0.1, 0.1, 0.1, 0.3, 0.5)?;
+/// let config = |node| Config { steps, sampler: Sampler::full(node) };
+/// let edges = Topology::ring(3).metropolis();
+/// let mut network =
+///     Simulation::new(problems, Scheme::GradientTracking, edges, -2.0, config)?;
+///
+/// let mut exact = Exact::default();
+/// let before = exact.measure(network.nodes().iter().map(|n| (n.problem(), n.state())))?;
+/// for _ in 0..200 {
+///     network.round()?;
+/// }
+/// let after = exact.measure(network.nodes().iter().map(|n| (n.problem(), n.state())))?;
+/// assert!(after.hypergradient < before.hypergradient && after.phi < before.phi);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Exact {
+    solvers: Vec<Solver>,
+    x: Vec<f32>,
+    hypergradient: Vec<f64>,
+}
+
+/// What one node adds to the figures.
+struct Own {
+    inner: f64,
+    hv: f64,
+    variance: f64,
+    consensus: f64,
+    gradient: f64,
+}
+
+impl Exact {
+    /// Solves every node's inner problem at the mean of the nodes' x, rounded to f32, and measures the network.
+    ///
+    /// Nodes are solved at the same time; the bits are the same for any number of threads. A network of other
+    /// sizes than last time is started anew, from the nodes' own θ and v.
+    ///
+    /// # Errors
+    /// Refuses an empty network and nodes whose x differ in length, and names the node that could not be solved.
+    pub fn measure<'n, P: Problem + Sync + ?Sized + 'n>(
+        &mut self,
+        nodes: impl IntoIterator<Item = (&'n P, State<'n>)>,
+    ) -> Result<Figures, ExactError> {
+        let nodes: Vec<(&P, State<'_>)> = nodes.into_iter().collect();
+        let Some((_, first)) = nodes.first() else { return Err(ExactError::Empty) };
+        let outer = first.x.len();
+        for (node, (problem, state)) in nodes.iter().enumerate() {
+            let size = problem.dimensions();
+            for (name, found, needed) in [
+                ("x", state.x.len(), outer),
+                ("z", state.z.len(), outer),
+                ("y", state.y.len(), outer),
+                ("x", size.outer, outer),
+                ("theta", state.theta.len(), size.inner),
+                ("v", state.v.len(), size.inner),
+            ] {
+                check_length(name, found, needed).map_err(at(node))?;
+            }
+        }
+        self.fit(&nodes)?;
+        let x_mean = mean(nodes.iter().map(|(_, state)| state.x));
+        let y_mean = mean(nodes.iter().map(|(_, state)| state.y));
+        let z_mean = mean(nodes.iter().map(|(_, state)| state.z));
+        self.x.clear();
+        self.x.extend(x_mean.iter().map(|&x| x as f32));
+
+        let x = &self.x;
+        // In order of the nodes' numbers, whatever the threads do.
+        let results: Vec<Result<Own, ExactError>> = self
+            .solvers
+            .par_iter_mut()
+            .zip(&nodes)
+            .map(|(solver, (problem, state))| {
+                let solution = solver.solve(*problem, x)?;
+                Ok(Own {
+                    inner: apart(state.theta, solution.theta.iter().copied().map(f64::from)),
+                    hv: apart(state.v, solution.v.iter().copied().map(f64::from)),
+                    variance: apart(state.z, solution.hypergradient.iter().copied()),
+                    consensus: apart(state.x, x_mean.iter().copied()),
+                    gradient: apart(state.y, y_mean.iter().copied()),
+                })
+            })
+            .collect();
+        let own = results
+            .into_iter()
+            .enumerate()
+            .map(|(node, own)| own.map_err(at(node)))
+            .collect::<Result<Vec<_>, _>>()?;
+
+        let m = own.len() as f64;
+        let average = |of: fn(&Own) -> f64| own.iter().map(of).sum::<f64>() / m;
+        let solutions = || self.solvers.iter().map(Solver::solution);
+        self.hypergradient.clear();
+        self.hypergradient.resize(outer, 0.0);
+        for solution in solutions() {
+            for (sum, own) in self.hypergradient.iter_mut().zip(&solution.hypergradient) {
+                *sum += own;
+            }
+        }
+        self.hypergradient.iter_mut().for_each(|sum| *sum /= m);
+        let missed: Vec<f64> = self.hypergradient.iter().zip(&z_mean).map(|(a, z)| a - z).collect();
+        let largest = |of: fn(&Residuals) -> f64| {
+            solutions().map(|s| of(&s.residuals)).fold(0.0, f64::max)
+        };
+        let length = norm(&self.hypergradient);
+        Ok(Figures {
+            hypergradient: length * length,
+            phi: solutions().map(|s| s.phi).sum::<f64>() / m,
+            inner_error: average(|own| own.inner),
+            hv_error: average(|own| own.hv),
+            average_variance_error: dot(&missed, &missed),
+            variance_error: average(|own| own.variance),
+            consensus_error: average(|own| own.consensus),
+            gradient_error: average(|own| own.gradient),
+            residuals: Residuals { inner: largest(|r| r.inner), hv: largest(|r| r.hv) },
+        })
+    }
+
+    /// x̄ of the last measurement.
+    #[must_use]
+    pub fn x(&self) -> &[f32] {
+        &self.x
+    }
+
+    /// ∇Φ(x̄) of the last measurement.
+    #[must_use]
+    pub fn hypergradient(&self) -> &[f64] {
+        &self.hypergradient
+    }
+
+    /// The nodes' solutions of the last measurement.
+    pub fn solutions(&self) -> impl ExactSizeIterator<Item = &Solution> {
+        self.solvers.iter().map(Solver::solution)
+    }
+
+    /// Makes solvers of the nodes' sizes, unless there are.
+    fn fit<P: Problem + ?Sized>(&mut self, nodes: &[(&P, State<'_>)]) -> Result<(), ExactError> {
+        let fits = |solver: &Solver, state: &State<'_>| {
+            let solution = solver.solution();
+            solution.theta.len() == state.theta.len()
+                && solution.hypergradient.len() == state.x.len()
+        };
+        let fit = self.solvers.len() == nodes.len()
+            && self.solvers.iter().zip(nodes).all(|(solver, (_, state))| fits(solver, state));
+        if !fit {
+            self.solvers.clear();
+            for (problem, state) in nodes {
+                let mut solver = Solver::new(problem.dimensions());
+                solver.start(state.theta, state.v)?;
+                self.solvers.push(solver);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn at(node: usize) -> impl Fn(ExactError) -> ExactError {
+    move |error| ExactError::Node { node, error: Box::new(error) }
+}
+
+/// The mean of vectors of one length.
+fn mean<'n>(vectors: impl Iterator<Item = &'n [f32]>) -> Vec<f64> {
+    let (mut sum, mut count) = (Vec::new(), 0.0);
+    for vector in vectors {
+        sum.resize(vector.len(), 0.0);
+        sum.iter_mut().zip(vector).for_each(|(sum, &a)| *sum += f64::from(a));
+        count += 1.0;
+    }
+    sum.iter_mut().for_each(|sum| *sum /= count);
+    sum
+}
+
+/// ‖a - b‖².
+fn apart(a: &[f32], b: impl Iterator<Item = f64>) -> f64 {
+    a.iter().zip(b).map(|(&a, b)| (f64::from(a) - b) * (f64::from(a) - b)).sum()
+}
