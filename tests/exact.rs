@@ -89,7 +89,7 @@ fn relative(found: &[f64], wanted: &[f64]) -> f64 {
 #[test]
 fn solutions_of_all_problems_are_right_to_the_last_digits() {
     // Three times the worst measured.
-    const BOUND: f64 = 3.0e-6;
+    const BOUND: f64 = 2.0e-6;
     let mut worst = [0.0_f64; 4];
     for kind in KINDS {
         for seed in 0..12 {
@@ -136,9 +136,8 @@ fn the_hypergradient_is_the_derivative_of_phi() {
             let x = rng.vector(instance.sizes().0, -1.5, 0.5);
             let found = exact::solve(&*instance.core(), &x, None).unwrap().hypergradient;
             let (train, validation) = (all(23), all(17));
-            let phi = |x: &[f64]| {
-                reference.f(x, &inner_solution(&reference, x, &train), &validation)
-            };
+            let phi =
+                |x: &[f64]| reference.f(x, &inner_solution(&reference, x, &train), &validation);
             for _ in 0..4 {
                 let direction = widened(&rng.vector(x.len(), -1.0, 1.0));
                 let wanted = along(0.02, &widened(&x), &direction, phi);
@@ -194,12 +193,6 @@ fn next_to_no_regularisation_ends_with_an_honest_residual() {
     }
     let samples = Samples::new(Features::F32(&features), width, Labels::Binary(&labels)).unwrap();
     let problem = Logistic::new(samples, samples).unwrap();
-    let x = vec![-12.0; width];
-    let found = exact::solve(&problem, &x, None).unwrap();
-    let evaluations = found.evaluations;
-    println!("{:?} after {evaluations:?}", found.residuals);
-    assert!(evaluations.hessian_vector <= 10 * (width as u64 + 100) + 10, "{evaluations:?}");
-    assert!(evaluations.inner_gradient < 200, "{evaluations:?}");
     // What it says about itself is true, in f64.
     let reference = losses::Problem::Regularised {
         loss: losses::Loss::Logistic,
@@ -209,22 +202,27 @@ fn next_to_no_regularisation_ends_with_an_honest_residual() {
         },
         validation: losses::Samples { rows: Vec::new(), labels: Vec::new() },
     };
-    let (x, theta) = (widened(&x), widened(&found.theta));
     let length = |a: &[f64]| dot(a, a).sqrt();
-    let gradient = |theta: &[f64]| oracles::inner_gradient(&reference, &x, theta, &all(rows));
-    let weight = times(&oracles::hessian(&reference, &x, &theta, &all(rows)), &theta);
-    let scale = length(&gradient(&vec![0.0; width])) + length(&weight);
-    let left = length(&gradient(&theta)) / scale;
-    println!("in f64: {left:e}");
-    assert!(left < found.residuals.inner + 2.0e-7, "{left:e}, not {:e}", found.residuals.inner);
-    assert!(left < 1.0e-6, "{left:e}");
-    // e^x overflows: an error, not a hang.
-    let far = vec![200.0; width];
-    let refused = exact::solve(&problem, &far, None);
-    println!("{refused:?}");
-    if let Ok(solution) = refused {
-        assert!(solution.phi.is_finite());
+    for (strength, bound) in [(-12.0, 1.0e-6), (-20.0, 1.0e-5), (-80.0, 1.0)] {
+        let x = vec![strength; width];
+        let found = exact::solve(&problem, &x, None).unwrap();
+        let evaluations = found.evaluations;
+        assert!(evaluations.hessian_vector <= 10 * (width as u64 + 100) + 100, "{evaluations:?}");
+        assert!(evaluations.inner_gradient < 300, "{evaluations:?}");
+        let (x, theta) = (widened(&x), widened(&found.theta));
+        let gradient = oracles::inner_gradient(&reference, &x, &theta, &all(rows));
+        let weight = times(&oracles::hessian(&reference, &x, &theta, &all(rows)), &theta);
+        let (said, left) = (found.residuals.inner, length(&gradient) / length(&weight));
+        println!(
+            "x = {strength}: says {:e} and is {left:e}, {evaluations:?}",
+            found.residuals.inner
+        );
+        assert!((left - said).abs() < 0.1 * said + 1.0e-6, "{left:e}, not {said:e}");
+        assert!(left < bound, "{left:e}");
     }
+    // e^x overflows: an error, not a hang.
+    let refused = exact::solve(&problem, &vec![200.0; width], None);
+    assert_eq!(refused, Err(ExactError::NotFinite { name: "the inner gradient" }));
     let short = exact::solve(&problem, &[0.0], None);
     assert_eq!(short, Err(ExactError::Length { name: "x", needed: width, found: 1 }));
     let nan = exact::solve(&problem, &vec![f32::NAN; width], None);
@@ -245,21 +243,12 @@ impl Ring {
         Self { instances, weights: Graph::Ring.weights(m), x0: rng.vector(n, 2.0, 4.0) }
     }
 
-    /// ‖W - 11'/m‖², by squaring W - 11'/m until one eigenvalue is left.
+    /// ‖W - 11'/m‖².
     fn rho(&self) -> f64 {
         let m = self.weights.len() as f64;
-        let mut power: Matrix =
+        let off: Matrix =
             self.weights.iter().map(|row| row.iter().map(|w| w - 1.0 / m).collect()).collect();
-        power = product(&power, &transpose(&power));
-        let (mut rho, mut exponent) = (1.0, 1.0_f64);
-        for _ in 0..40 {
-            let size = largest(&power.iter().flatten().copied().collect::<Vec<_>>());
-            rho *= size.powf(1.0 / exponent);
-            power.iter_mut().flatten().for_each(|a| *a /= size);
-            power = product(&power, &power);
-            exponent *= 2.0;
-        }
-        rho
+        eigenvalue_ends(&product(&off, &off)).1
     }
 }
 
@@ -322,6 +311,7 @@ fn constants_of_quadratics_are_exact() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "a yardstick in f64: its last bits do not matter")]
 fn changes_of_second_derivatives_are_found() {
     // Ridge: ∇²xθ g = diag(2 e^x θ) and ∇²θθ g = data + diag(2 e^x), so the largest change of the first is
     // 2 e^x sqrt(1 + θ²), of the second 2 e^x, for the worst feature.
@@ -355,8 +345,7 @@ fn v_falls_in_every_round_with_small_steps() {
         let ring = Ring::new(5, 4, 3);
         let problems: Vec<_> = ring.instances.iter().map(Instance::core).collect();
         let shared: Vec<_> = ring.instances.iter().map(Shared).collect();
-        let constants =
-            Constants::measure(shared.iter(), &ring.x0, 1).unwrap();
+        let constants = Constants::measure(shared.iter(), &ring.x0, 1).unwrap();
         let steps = StepSizes::new(0.002, 0.2, 0.2, 0.2, 0.2).unwrap();
         let coefficients = Coefficients::new(&constants, &steps, ring.rho(), scheme);
         let mut fleet =
@@ -373,8 +362,9 @@ fn v_falls_in_every_round_with_small_steps() {
             fleet.round();
             let figures = measure(&fleet);
             let now = coefficients.value(&figures);
-            // Theorem 2 takes half of this, theorem 1 a quarter; heterogeneity adds to LG.
-            let promised = 0.0004 * before.hypergradient * 0.25;
+            // Theorem 2 promises half of τα ‖∇Φ‖²; theorem 1 a quarter, less what heterogeneity adds.
+            let part = if scheme == Scheme::GradientTracking { 0.5 } else { 0.25 };
+            let promised = part * 0.2 * 0.002 * before.hypergradient;
             assert!(now < v - promised, "{scheme:?}, round {round}: {now} after {v}");
             gained += v - now;
             (v, before) = (now, figures);
@@ -401,9 +391,8 @@ fn figures_are_what_their_names_say() {
             let columns = transpose(&(0..4).map(of).collect());
             columns.iter().map(|a| a.iter().sum::<f64>() / 4.0).collect()
         };
-        let squared = |a: &[f64], b: &[f64]| {
-            a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
-        };
+        let squared =
+            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
         let x = mean(&|i| widened(states[i].x));
         let (y, z) = (mean(&|i| widened(states[i].y)), mean(&|i| widened(states[i].z)));
         let references: Vec<_> = ring.instances.iter().map(Instance::reference).collect();

@@ -110,14 +110,24 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
     /// ‖∇²θθ f‖.
     pub(super) fn outer_curvature_inner(&mut self) -> f64 {
         symmetric_norm(self.theta.len(), self.seed, DIFFERENCE, |a, out| {
-            self.along(None, Some(a), |oracle, theta, out| oracle.outer_gradient_inner(theta, out), out);
+            self.along(
+                None,
+                Some(a),
+                |oracle, theta, out| oracle.outer_gradient_inner(theta, out),
+                out,
+            );
         })
     }
 
     /// ‖∇²xx f‖.
     pub(super) fn outer_curvature_outer(&mut self) -> f64 {
         symmetric_norm(self.x.len(), self.seed, DIFFERENCE, |a, out| {
-            self.along(Some(a), None, |oracle, theta, out| oracle.outer_gradient_outer(theta, out), out);
+            self.along(
+                Some(a),
+                None,
+                |oracle, theta, out| oracle.outer_gradient_outer(theta, out),
+                out,
+            );
         })
     }
 
@@ -145,10 +155,16 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
                 return best;
             }
             let mut next = vec![0.0; theta.len()];
-            self.along(Some(image), None, |oracle, theta, out| oracle.inner_gradient(theta, out), &mut next);
+            self.along(
+                Some(image),
+                None,
+                |oracle, theta, out| oracle.inner_gradient(theta, out),
+                &mut next,
+            );
             normalise(&mut next);
             orthogonalise(&mut next, &basis);
-            if !(normalise(&mut next) > PRODUCT) {
+            let rest = normalise(&mut next);
+            if rest.is_nan() || rest <= PRODUCT {
                 return best;
             }
             basis.push(next);
@@ -156,13 +172,25 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
     }
 
     /// ∇²θθ g's derivative along a direction, times v.
-    fn hessian_along(&mut self, dx: Option<&[f64]>, dtheta: Option<&[f64]>, v: &[f64], out: &mut [f64]) {
+    fn hessian_along(
+        &mut self,
+        dx: Option<&[f64]>,
+        dtheta: Option<&[f64]>,
+        v: &[f64],
+        out: &mut [f64],
+    ) {
         let v = rounded(v);
         self.along(dx, dtheta, |oracle, theta, out| oracle.hessian_vector(theta, &v, out), out);
     }
 
     /// ∇²xθ g's derivative along a direction, times v.
-    fn cross_along(&mut self, dx: Option<&[f64]>, dtheta: Option<&[f64]>, v: &[f64], out: &mut [f64]) {
+    fn cross_along(
+        &mut self,
+        dx: Option<&[f64]>,
+        dtheta: Option<&[f64]>,
+        v: &[f64],
+        out: &mut [f64],
+    ) {
         let v = rounded(v);
         self.along(dx, dtheta, |oracle, theta, out| oracle.cross_vector(theta, &v, out), out);
     }
@@ -236,8 +264,7 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
         // What is left is the second derivative of ∇θ g in x along w and d: a quarter of that along w + d less that
         // along w - d.
         let mut second = |sign: f64| {
-            let along: Vec<f64> =
-                w.iter().zip(&direction.x).map(|(w, d)| w + sign * d).collect();
+            let along: Vec<f64> = w.iter().zip(&direction.x).map(|(w, d)| w + sign * d).collect();
             let largest = along.iter().fold(0.0_f64, |top, a| top.max(a.abs()));
             let mut sum = vec![0.0; out.len()];
             if largest == 0.0 {

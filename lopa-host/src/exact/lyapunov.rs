@@ -33,7 +33,7 @@ pub struct Coefficients {
 
 impl Coefficients {
     /// The coefficients for a problem's constants, step sizes, ρ = ‖W - 11'/m‖² (the square of the second largest
-    /// singular value, as [`Spectrum::rho`](crate::topology::Spectrum::rho) has it), and a scheme.
+    /// singular value, as [`Weights::spectrum`](crate::topology::Weights::spectrum) has it), and a scheme.
     ///
     /// ρ must be below one, and so it is in a connected network; otherwise they are infinite.
     #[must_use]
@@ -44,7 +44,7 @@ impl Coefficients {
         let cross = constants.c_g_x_theta * constants.c_g_x_theta;
         let reach = constants.l_fg_x()
             + 32.0 * cross * constants.l_fg_theta() / (constants.mu_g * constants.mu_g);
-        let (phi, gap) = (constants.varphi(), 1.0 - rho);
+        let (phi, gap) = (constants.varphi(), (1.0 - rho).max(0.0));
         let (d4, d6) = match scheme {
             Scheme::LocalGradient => {
                 let alpha_squared = alpha * alpha;
@@ -113,9 +113,10 @@ mod tests {
         let common = [1.0, 0.5, 72.0, 1.0 / 12.0];
         let rest = |d4: f64, d5: f64, d6: f64| [d4, d5, d6];
         // LG: 24 φ/2 /256 · 4 / ¾ and 4 φ/4 · 2. GT: 64 φ/2 · ¾ /16 · 16, the same, 16 φ/2 /16 · 8.
-        for (found, wanted) in
-            [(lg, rest(0.25 * 6_939.0, 2.0 * 6_939.0, 0.0)), (gt, rest(24.0 * 6_939.0, 2.0 * 6_939.0, 4.0 * 6_939.0))]
-        {
+        for (found, wanted) in [
+            (lg, rest(0.25 * 6_939.0, 2.0 * 6_939.0, 0.0)),
+            (gt, rest(24.0 * 6_939.0, 2.0 * 6_939.0, 4.0 * 6_939.0)),
+        ] {
             for (found, wanted) in found.iter().zip(common.iter().chain(&wanted)) {
                 assert!((found - wanted).abs() <= 1.0e-14 * wanted, "{found}, not {wanted}");
             }

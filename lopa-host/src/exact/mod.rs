@@ -9,16 +9,16 @@
 //!
 //! A problem answers in f32, so no answer can be exact beyond that. Every sum and every iterate is f64; θ* and v*
 //! are rounded to f32, because there the oracles can be asked, and their residuals are measured at the rounded
-//! values. The solvers stop when the residual is below one rounding of what it is made of, or no longer falls:
+//! values. The solvers stop when the residual is below two roundings of what it is made of, or no longer falls:
 //! 1e-7 to 1e-6 of its scale in a well-posed problem. A residual ε means an error of up to ε times the
 //! condition number in θ* and v*: with tiny regularisation read the [`Residuals`] before the figures.
 //!
 //! # What it costs
 //!
 //! Oracles are asked over all samples. From nothing a solution takes about ten inner gradients and, with κ the
-//! condition number of the inner Hessian, some 20 √κ Hessian-vector products (at most 10 (p + 100)); from the
-//! solution at a point nearby, a few gradients and a third of the products. A LoPA round costs one of each. The
-//! answer depends on the inputs alone, not on the number of threads.
+//! condition number of ∇²θθ g, some 7 √κ Hessian-vector products (at most 10 (p + 100)); from the solution at a
+//! point nearby, about half of that. A LoPA round costs one of each. The answer depends on the inputs alone, not on
+//! the number of threads.
 
 mod conjugate;
 mod constants;

@@ -148,9 +148,8 @@ impl Exact {
         }
         self.hypergradient.iter_mut().for_each(|sum| *sum /= m);
         let missed: Vec<f64> = self.hypergradient.iter().zip(&z_mean).map(|(a, z)| a - z).collect();
-        let largest = |of: fn(&Residuals) -> f64| {
-            solutions().map(|s| of(&s.residuals)).fold(0.0, f64::max)
-        };
+        let largest =
+            |of: fn(&Residuals) -> f64| solutions().map(|s| of(&s.residuals)).fold(0.0, f64::max);
         let length = norm(&self.hypergradient);
         Ok(Figures {
             hypergradient: length * length,

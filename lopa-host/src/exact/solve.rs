@@ -7,19 +7,20 @@ use super::conjugate::Conjugate;
 use super::oracle::{Memory, Oracle};
 use super::{ExactError, check_length, dot, norm};
 
-/// One rounding of a float: nothing is gained by a residual below this part of its scale.
-pub(super) const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;
+/// Two roundings of a float: little is gained by a residual below this part of its scale.
+pub(super) const ROUNDING: f64 = f32::EPSILON as f64;
 /// Newton steps, at most. Ten are many.
-const STEPS: u32 = 100;
+const STEPS: u32 = 60;
 /// Below this part of its scale a gradient that no longer falls is nothing but rounding.
 const NEARLY: f64 = 1.0e-4;
 
 /// How far the equations of a [`Solution`] are from zero, relative to the size of their terms.
 ///
-/// One rounding of f32 is 6e-8. The error of θ* is at most `inner` times its scale, divided by μ_g.
+/// One rounding of f32 is 6e-8. The relative errors of θ* and v* are at most these times the condition number of
+/// ∇²θθ g.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct Residuals {
-    /// ‖∇θ g(x, θ*)‖ relative to ‖∇θ g(x, 0)‖ + ‖∇²θθ g(x, θ*) θ*‖.
+    /// ‖∇θ g(x, θ*)‖ relative to ‖∇²θθ g(x, θ*) θ*‖.
     pub inner: f64,
     /// ‖∇²θθ g(x, θ*) v* - ∇θ f(x, θ*)‖ relative to ‖∇θ f(x, θ*)‖.
     pub hv: f64,
@@ -214,25 +215,28 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
             std::mem::swap(theta, trial);
             std::mem::swap(gradient, trial_gradient);
         }
-        let mut scale = at_zero + self.weight(theta, trial_gradient);
         let mut left = norm(gradient);
         let mut stalled = false;
         for _ in 0..STEPS {
+            let weight = self.weight(theta, trial_gradient);
+            let scale = if weight > 0.0 { weight } else { at_zero };
             if left <= ROUNDING * scale || *self.budget == 0 {
                 break;
             }
+            let nearly = left < NEARLY * (at_zero + weight);
             // The nearer, the better the model and the step; but nothing below the rounding is worth a product.
             let part = left / scale;
-            let accuracy = part.sqrt().max(0.2 * ROUNDING / part).min(0.3);
+            let accuracy = part.sqrt().max(0.1 * ROUNDING / part).min(0.3);
             let residual = &mut self.conjugate.residual;
             residual.iter_mut().zip(&*gradient).for_each(|(r, g)| *r = -g);
             let product = |a: &[f32], out: &mut [f64]| self.oracle.hessian_vector(theta, a, out);
             self.conjugate.pass(product, accuracy * left, self.budget);
-            let Some(now) = self.search(theta, gradient, left, part, trial, trial_gradient) else {
+            let Some(now) = self.search(theta, gradient, left, nearly, trial, trial_gradient)
+            else {
                 break;
             };
             let falls = now <= 0.5 * left;
-            if part < NEARLY && !falls {
+            if nearly && !falls {
                 // Once may be chance. The better of the two points stays.
                 if stalled || now > left {
                     if now < left {
@@ -249,7 +253,8 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
             std::mem::swap(gradient, trial_gradient);
             left = now;
         }
-        scale = at_zero + self.weight(theta, trial_gradient);
+        let weight = self.weight(theta, trial_gradient);
+        let scale = if weight > 0.0 { weight } else { at_zero };
         Ok(if scale > 0.0 { left / scale } else { 0.0 })
     }
 
@@ -266,12 +271,12 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
         theta: &[f32],
         gradient: &[f64],
         left: f64,
-        part: f64,
+        nearly: bool,
         trial: &mut [f32],
         trial_gradient: &mut [f64],
     ) -> Option<f64> {
         let slope = dot(gradient, &self.conjugate.correction);
-        if !(slope < 0.0) {
+        if slope.is_nan() || slope >= 0.0 {
             return None;
         }
         let mut step = 1.0;
@@ -285,10 +290,11 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
                 return None;
             }
             self.oracle.inner_gradient(trial, trial_gradient);
-            let (now, there) = (norm(trial_gradient), dot(trial_gradient, &self.conjugate.correction));
+            let (now, there) =
+                (norm(trial_gradient), dot(trial_gradient, &self.conjugate.correction));
             if now.is_finite() {
                 // Still downhill, or little left of the gradient, or all of it is rounding.
-                if there <= 0.0 || now <= 0.5 * left || (part < NEARLY && now <= 2.0 * left) {
+                if there <= 0.0 || now <= 0.5 * left || (nearly && now <= 2.0 * left) {
                     return Some(now);
                 }
                 // g is convex: past the minimum the loss decides, which must not have grown.

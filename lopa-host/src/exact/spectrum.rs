@@ -78,7 +78,7 @@ pub(super) fn ends(
         let rest = normalise(&mut next);
         let steps = diagonal.len();
         let size = diagonal.iter().fold(0.0_f64, |top, d| top.max(d.abs()));
-        let last = steps >= len.min(STEPS) || !(rest > noise * size);
+        let last = steps >= len.min(STEPS) || rest.is_nan() || rest <= noise * size;
         if last || steps % EVERY == 0 {
             let before = (low, high);
             (low, high) = (lowest(&diagonal, &beside), highest(&diagonal, &beside));
