@@ -7,6 +7,7 @@
 //! - [`simulation`]: a network that runs, all in one memory;
 //! - [`exact`]: what no node computes, and how far the nodes are from it;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s.
+//! - [`plot`]: charts of [`record`]s, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod config;
 pub mod data;
@@ -15,9 +16,11 @@ pub mod fault;
 pub mod linked;
 pub mod metrics;
 pub mod outputs;
+pub mod plot;
 pub mod problem;
 pub mod quadratics;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod simulation;
 pub mod synthetic;

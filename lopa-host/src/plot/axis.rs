@@ -1,0 +1,338 @@
+//! An axis: from where to where, with which ticks, and where a value lies.
+
+use super::text::{decimal, exponent, raised, width, written};
+use crate::record::Scale;
+
+/// A tick with its label.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tick {
+    /// Its value.
+    pub at: f64,
+    /// What is written there.
+    pub label: Label,
+}
+
+/// What is written at a tick: a word, and what is raised behind it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Label {
+    /// On the line.
+    pub word: String,
+    /// Above the line, smaller.
+    pub raised: String,
+}
+
+impl Label {
+    fn plain(word: String) -> Self {
+        Self { word, raised: String::new() }
+    }
+
+    fn power(word: &str, power: i32) -> Self {
+        let raised = power.to_string().replace('-', "\u{2212}");
+        Self { word: word.to_owned(), raised }
+    }
+
+    /// How wide it is.
+    pub(crate) fn width(&self, size: f64) -> f64 {
+        width(&self.word, size) + width(&self.raised, 0.72 * size)
+    }
+
+    /// In letters alone.
+    #[cfg(test)]
+    fn text(&self) -> String {
+        format!("{}{}", self.word, if self.raised.is_empty() { "" } else { "^" }) + &self.raised
+    }
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Axis {
+    /// How it is divided in the end: logarithmic needs positive values.
+    pub scale: Scale,
+    /// Where it begins.
+    pub low: f64,
+    /// Where it ends.
+    pub high: f64,
+    /// The ticks with labels.
+    pub ticks: Vec<Tick>,
+    /// Ticks between them.
+    pub minor: Vec<f64>,
+    /// What all labels are multiples of, if not one: `× 10⁻⁵`.
+    pub factor: Option<String>,
+}
+
+impl Axis {
+    /// An axis that holds the values and has about so many labels; `air` is left at the ends, as a share.
+    ///
+    /// A logarithmic one is for positive values; zero has no place on it, the caller marks it.
+    pub(crate) fn new(
+        values: impl Iterator<Item = f64> + Clone,
+        scale: Scale,
+        labels: usize,
+        air: f64,
+    ) -> Self {
+        let least = |positive: bool| {
+            values.clone().filter(|a| a.is_finite() && (!positive || *a > 0.0)).fold(None, least)
+        };
+        let most = values.clone().filter(|a| a.is_finite()).fold(None, most);
+        let negative = values.clone().any(|a| a.is_finite() && a < 0.0);
+        match (scale, least(true), least(false), most) {
+            (Scale::Logarithmic, Some(low), _, Some(high)) if !negative => {
+                Self::logarithmic(low, high, labels, air)
+            }
+            (_, _, Some(low), Some(high)) => Self::linear(low, high, labels, air),
+            // Nothing to show: an empty square.
+            _ => Self::linear(0.0, 1.0, labels, 0.0),
+        }
+    }
+
+    fn linear(least: f64, most: f64, labels: usize, air: f64) -> Self {
+        let (mut low, mut high) = (least, most);
+        // Closer than digits can tell: as one value.
+        if high / 2.0 - low / 2.0 <= 1e-12 * high.abs().max(low.abs()) {
+            let around = if high == 0.0 { 1.0 } else { 0.1 * high.abs().max(f64::MIN_POSITIVE) };
+            (low, high) = (finite(low - around), finite(high + around));
+        } else {
+            let room = air * (high / 2.0 - low / 2.0) * 2.0;
+            // What nearly begins with zero does; what is never negative does not seem to be.
+            low = if least >= 0.0 && least < 0.25 * most && air > 0.0 {
+                0.0
+            } else {
+                finite(low - room)
+            };
+            high = finite(high + room);
+        }
+        let mut axis = Self {
+            scale: Scale::Linear,
+            low,
+            high,
+            ticks: Vec::new(),
+            minor: Vec::new(),
+            factor: None,
+        };
+        axis.even(labels);
+        axis
+    }
+
+    /// Ticks on even steps of 1, 2 or 5 times a power of ten.
+    fn even(&mut self, labels: usize) {
+        let (low, high) = (self.low, self.high);
+        // Rather half as many more labels than half of them.
+        let raw = (high / 2.0 - low / 2.0) / (1.45 * labels.max(2) as f64) * 2.0;
+        let power = exponent(raw) - 1;
+        let fits = |step: &&i64| decimal(**step, power) >= raw;
+        let step = [10, 20, 50].iter().find(fits).copied().unwrap_or(100);
+        let size = decimal(step, power);
+        let (first, last) = ((low / size).ceil(), (high / size).floor());
+        // No more digits than a whole number holds.
+        if !(first.abs() < 9e15 && last.abs() < 9e15) {
+            return;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+        let (first, last) = (first as i64, last as i64);
+        let largest = low.abs().max(high.abs());
+        let top = exponent(largest);
+        let (shift, unit, factor) = match top {
+            -3..=3 => (0, "", None),
+            4 if largest == 1e4 => (0, "", None),
+            4 | 5 => (3, "k", None),
+            6..=8 => (6, "M", None),
+            _ => (top, "", Some(format!("\u{d7} 10{}", raised(top)))),
+        };
+        // Trailing zeros that no tick needs are left out.
+        let counts = || (first..=last).map(|count| count.saturating_mul(step));
+        let mut places = power - shift;
+        let mut tens = 1;
+        while counts().all(|digits| digits % (tens * 10) == 0) && places < 0 {
+            (places, tens) = (places + 1, tens * 10);
+        }
+        self.ticks = counts()
+            .map(|digits| {
+                let mut word = written(digits / tens, places);
+                if digits != 0 {
+                    word += unit;
+                }
+                Tick { at: decimal(digits, power), label: Label::plain(word) }
+            })
+            .filter(|tick| (low..=high).contains(&tick.at))
+            .collect();
+        self.factor = factor;
+    }
+
+    fn logarithmic(least: f64, most: f64, labels: usize, air: f64) -> Self {
+        let (mut low, mut high) = (libm::log10(least), libm::log10(most));
+        let room = if high - low < 1e-9 { 0.5 } else { air * (high - low) };
+        (low, high) = (low - room, high + room);
+        let (low, high) = (ten(low).max(f64::from_bits(1)), finite(ten(high)));
+        let (first, last) = (exponent(low), exponent(high));
+        let inside = |a: f64| (low..=high).contains(&a);
+        let powers: Vec<i32> = (first..=last).filter(|&power| inside(decimal(1, power))).collect();
+        let mut axis = Self {
+            scale: Scale::Logarithmic,
+            low,
+            high,
+            ticks: Vec::new(),
+            minor: Vec::new(),
+            factor: None,
+        };
+        let between = |digits: &[i64]| -> Vec<(i64, i32)> {
+            let pairs = (first..=last).flat_map(|power| digits.iter().map(move |&d| (d, power)));
+            pairs.filter(|&(digit, power)| inside(decimal(digit, power))).collect()
+        };
+        let few = |digit: i64, power: i32| {
+            let label = match power {
+                -3..=3 => Label::plain(written(digit, power)),
+                _ => Label::power(&format!("{digit}\u{d7}10"), power),
+            };
+            Tick { at: decimal(digit, power), label }
+        };
+        if powers.len() >= 2 {
+            let every = powers.len().div_ceil(labels.max(2));
+            #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "few")]
+            let every = every as i32;
+            for &power in &powers {
+                if power.rem_euclid(every) == 0 {
+                    axis.ticks
+                        .push(Tick { at: decimal(1, power), label: Label::power("10", power) });
+                } else if powers.len() <= 60 {
+                    axis.minor.push(decimal(1, power));
+                }
+            }
+            if every == 1 {
+                axis.minor = between(&[2, 3, 4, 5, 6, 7, 8, 9])
+                    .into_iter()
+                    .map(|(digit, power)| decimal(digit, power))
+                    .collect();
+            }
+        } else {
+            // Less than two powers: digits between them are named too, or else even steps.
+            let sets: [&[i64]; 2] = [&[1, 2, 5], &[1, 2, 3, 4, 6, 8]];
+            match sets.into_iter().map(between).find(|named| named.len() >= 3) {
+                Some(named) => {
+                    axis.minor = between(&[1, 2, 3, 4, 5, 6, 7, 8, 9])
+                        .into_iter()
+                        .filter(|pair| !named.contains(pair))
+                        .map(|(digit, power)| decimal(digit, power))
+                        .collect();
+                    axis.ticks =
+                        named.into_iter().map(|(digit, power)| few(digit, power)).collect();
+                }
+                None => axis.even(labels),
+            }
+        }
+        axis
+    }
+
+    /// Where a value lies between the ends, from 0 to 1; what lies outside is moved to the end.
+    pub(crate) fn place(&self, value: f64) -> f64 {
+        let share = match self.scale {
+            Scale::Linear => (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0),
+            Scale::Logarithmic if value <= 0.0 => 0.0,
+            Scale::Logarithmic => {
+                let (low, high) = (libm::log10(self.low), libm::log10(self.high));
+                (libm::log10(value) - low) / (high - low)
+            }
+        };
+        share.clamp(0.0, 1.0)
+    }
+}
+
+/// Ten to a power that need not be whole.
+fn ten(power: f64) -> f64 {
+    libm::pow(10.0, power)
+}
+
+fn finite(a: f64) -> f64 {
+    a.clamp(f64::MIN, f64::MAX)
+}
+
+fn least(found: Option<f64>, a: f64) -> Option<f64> {
+    Some(found.map_or(a, |b| b.min(a)))
+}
+
+fn most(found: Option<f64>, a: f64) -> Option<f64> {
+    Some(found.map_or(a, |b| b.max(a)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(values: &[f64], scale: Scale) -> Axis {
+        Axis::new(values.iter().copied(), scale, 5, 0.0)
+    }
+
+    fn labels(values: &[f64], scale: Scale) -> String {
+        let axis = axis(values, scale);
+        let words: Vec<String> = axis.ticks.iter().map(|tick| tick.label.text()).collect();
+        words.join(" ") + &axis.factor.map_or(String::new(), |factor| format!(" {factor}"))
+    }
+
+    #[test]
+    fn steps_are_nice() {
+        for (values, expected) in [
+            ([0.0, 1.0], "0 0.2 0.4 0.6 0.8 1.0"),
+            ([0.0, 2000.0], "0 500 1000 1500 2000"),
+            ([0.0, 20_000.0], "0 5k 10k 15k 20k"),
+            ([0.0, 4e6], "0 1M 2M 3M 4M"),
+            ([0.0, 12e9], "0 0.2 0.4 0.6 0.8 1.0 1.2 \u{d7} 10¹⁰"),
+            ([-1.0, 1.0], "\u{2212}1.0 \u{2212}0.5 0 0.5 1.0"),
+            ([0.0, 5e-5], "0 1 2 3 4 5 \u{d7} 10⁻⁵"),
+            ([0.90, 0.91], "0.900 0.902 0.904 0.906 0.908 0.910"),
+            ([7.0, 7.0], "6.4 6.6 6.8 7.0 7.2 7.4 7.6"),
+            ([0.0, 0.0], "\u{2212}1.0 \u{2212}0.5 0 0.5 1.0"),
+        ] {
+            assert_eq!(labels(&values, Scale::Linear), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn powers_have_ticks_between() {
+        assert_eq!(
+            labels(&[1e-3, 10.0], Scale::Logarithmic),
+            "10^\u{2212}3 10^\u{2212}2 10^\u{2212}1 10^0 10^1"
+        );
+        let wide = axis(&[1e-3, 1.0], Scale::Logarithmic);
+        assert_eq!((wide.ticks.len(), wide.minor.len()), (4, 24));
+        assert_eq!(wide.minor[..3], [2e-3, 3e-3, 4e-3]);
+        assert_eq!(labels(&[0.15, 3.0], Scale::Logarithmic), "0.2 0.5 1 2");
+        assert_eq!(
+            labels(&[1.2e-7, 9e-7], Scale::Logarithmic),
+            [2, 3, 4, 6, 8].map(|digit| format!("{digit}\u{d7}10^\u{2212}7")).join(" ")
+        );
+        assert_eq!(labels(&[0.3, 0.4], Scale::Logarithmic), "0.30 0.32 0.34 0.36 0.38 0.40");
+        // Many decades: some are named, all have ticks.
+        let deep = axis(&[1e-16, 1.0], Scale::Logarithmic);
+        assert_eq!(deep.ticks.len() + deep.minor.len(), 17);
+        assert!(deep.ticks.len() <= 6, "{:?}", deep.ticks);
+    }
+
+    #[test]
+    fn what_has_no_logarithm_makes_the_axis_linear() {
+        for values in [&[-1.0, 10.0][..], &[0.0, 0.0], &[]] {
+            assert_eq!(axis(values, Scale::Logarithmic).scale, Scale::Linear);
+        }
+        let zero = axis(&[0.0, 1e-3, 1.0], Scale::Logarithmic);
+        assert!(zero.scale == Scale::Logarithmic && zero.low > 9e-4);
+    }
+
+    #[test]
+    fn any_range_gives_ticks_inside_and_places_between_the_ends() {
+        let extremes =
+            [0.0, 1e-320, 1e-300, 1e-5, 1.0, 1.0 + 1e-11, 1e5, 1e300, f64::MAX, -1.0, f64::MIN];
+        for scale in [Scale::Linear, Scale::Logarithmic] {
+            for a in extremes {
+                for b in extremes {
+                    for air in [0.0, 0.05] {
+                        let axis = Axis::new([a, b, f64::NAN].into_iter(), scale, 5, air);
+                        assert!(axis.low < axis.high, "{a} {b} {axis:?}");
+                        assert!(axis.low.is_finite() && axis.high.is_finite(), "{a} {b}");
+                        assert!(axis.ticks.len() <= 12, "{a} {b} {axis:?}");
+                        let mut places = axis.ticks.iter().map(|tick| axis.place(tick.at));
+                        assert!(places.all(|place| (0.0..=1.0).contains(&place)));
+                        assert!([a, b].map(|v| axis.place(v)).iter().all(|p| p.is_finite()));
+                    }
+                }
+            }
+        }
+    }
+}

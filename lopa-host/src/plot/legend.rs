@@ -1,0 +1,179 @@
+//! The legend: in a place without lines, or above the plot.
+
+use super::Line;
+use super::shape::{Area, Place, Shape};
+use super::text::{fitted, width};
+
+/// The size of its letters.
+pub(crate) const SIZE: f64 = 11.5;
+/// From one row to the next.
+pub(crate) const ROW: f64 = 16.0;
+/// The length of a piece of line.
+pub(crate) const SAMPLE: f64 = 26.0;
+/// Between a piece of line and its name, and around the whole.
+pub(crate) const GAP: f64 = 6.0;
+
+/// A name and where it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    /// The line it stands for.
+    pub line: usize,
+    /// Its name, cut to fit.
+    pub name: String,
+    /// Where its piece of line begins, in the middle of the row.
+    pub at: Place,
+}
+
+/// Names in a box inside the plot.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Inside {
+    /// The box.
+    pub area: Area,
+    /// The names.
+    pub entries: Vec<Entry>,
+}
+
+/// Whether there is something to explain.
+pub(crate) fn needed(lines: &[Line], y_title: &str) -> bool {
+    match lines {
+        [] => false,
+        [line] => !line.name.is_empty() && line.name != y_title,
+        _ => true,
+    }
+}
+
+/// A box that no line touches, in a corner if possible; none if there is no such place.
+pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<Inside> {
+    let room = 0.5 * plot.width - SAMPLE - 3.0 * GAP;
+    let widest = lines.iter().map(|line| width(&line.name, SIZE)).fold(0.0, f64::max);
+    let size = [SAMPLE + 3.0 * GAP + widest, ROW * lines.len() as f64 + GAP];
+    if widest > room || size[1] > 0.55 * plot.height {
+        return None;
+    }
+    let free = [plot.width - size[0] - 8.0, plot.height - size[1] - 8.0];
+    // Right before left, top before bottom, corners before what lies between.
+    let places = [
+        [1.0, 0.0],
+        [1.0, 1.0],
+        [0.0, 0.0],
+        [0.0, 1.0],
+        [1.0, 0.5],
+        [0.5, 0.0],
+        [0.5, 1.0],
+        [0.0, 0.5],
+        [0.75, 0.0],
+        [0.25, 0.0],
+    ];
+    let areas = places.map(|[x, y]| Area {
+        left: plot.left + 4.0 + x * free[0],
+        top: plot.top + 4.0 + y * free[1],
+        width: size[0],
+        height: size[1],
+    });
+    let area = areas.into_iter().find(|area| shapes.iter().all(|shape| clear(shape, area)))?;
+    let entries = lines.iter().enumerate().map(|(line, Line { name, .. })| {
+        let at = [area.left + GAP, area.top + GAP / 2.0 + ROW * (line as f64 + 0.5)];
+        Entry { line, name: fitted(name, SIZE, room), at }
+    });
+    Some(Inside { area, entries: entries.collect() })
+}
+
+/// Names in rows as wide as the plot, and how high they are; the first row is around `top`.
+pub(crate) fn above(lines: &[Line], left: f64, room: f64) -> (Vec<Entry>, f64) {
+    let (mut x, mut y) = (left, ROW / 2.0);
+    let mut entries = Vec::new();
+    for (line, Line { name, .. }) in lines.iter().enumerate() {
+        let name = fitted(name, SIZE, room - SAMPLE - GAP);
+        let wide = SAMPLE + GAP + width(&name, SIZE);
+        if x > left && x + wide > left + room {
+            (x, y) = (left, y + ROW);
+        }
+        entries.push(Entry { line, name, at: [x, y] });
+        x += wide + 3.0 * GAP;
+    }
+    (entries, y + ROW / 2.0 + GAP)
+}
+
+/// Whether a shape stays out of a box, with a little air.
+fn clear(shape: &Shape, area: &Area) -> bool {
+    let (low, high) =
+        ([area.left - 5.0, area.top - 5.0], [area.right() + 5.0, area.bottom() + 5.0]);
+    let within = |place: &Place| (0..2).all(|i| (low[i]..=high[i]).contains(&place[i]));
+    let lines = shape.runs.iter().all(|run| {
+        !run.iter().any(within) && run.windows(2).all(|pair| !crosses(pair[0], pair[1], low, high))
+    });
+    let bands = shape.bands.iter().all(|band| {
+        band.windows(2).all(|pair| {
+            let [a, b] = [pair[0], pair[1]];
+            a.x.max(b.x) < low[0]
+                || a.x.min(b.x) > high[0]
+                || a.upper.min(b.upper) > high[1]
+                || a.lower.max(b.lower) < low[1]
+        })
+    });
+    lines && bands && !shape.below.iter().any(within)
+}
+
+/// Whether a straight line crosses a box: it is cut off at each side in turn.
+fn crosses(a: Place, b: Place, low: Place, high: Place) -> bool {
+    let (mut from, mut to) = (0.0_f64, 1.0_f64);
+    for i in 0..2 {
+        let way = b[i] - a[i];
+        if way == 0.0 {
+            if !(low[i]..=high[i]).contains(&a[i]) {
+                return false;
+            }
+            continue;
+        }
+        let (enter, leave) = ((low[i] - a[i]) / way, (high[i] - a[i]) / way);
+        from = from.max(enter.min(leave));
+        to = to.min(enter.max(leave));
+    }
+    from <= to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLOT: Area = Area { left: 0.0, top: 0.0, width: 400.0, height: 200.0 };
+
+    fn shape(run: &[Place]) -> Shape {
+        Shape { runs: vec![run.to_vec()], ..Shape::default() }
+    }
+
+    #[test]
+    fn the_legend_keeps_off_the_lines() {
+        let lines = ["one", "two"].map(|name| Line::new(name, Vec::new()));
+        let falling = shape(&[[0.0, 0.0], [40.0, 180.0], [400.0, 195.0]]);
+        let found = inside(&lines, &[falling], &PLOT).unwrap();
+        assert!(found.area.left > 200.0 && found.area.top < 20.0, "{found:?}");
+        let rising = shape(&[[0.0, 200.0], [40.0, 20.0], [400.0, 5.0]]);
+        let found = inside(&lines, &[rising], &PLOT).unwrap();
+        assert!(found.area.left > 200.0 && found.area.bottom() > 180.0, "{found:?}");
+        // A line to and fro leaves no room.
+        let everywhere: Vec<Place> =
+            (0..40).map(|k| [f64::from(k) * 10.0, f64::from(k % 2) * 200.0]).collect();
+        assert_eq!(inside(&lines, &[shape(&everywhere)], &PLOT), None);
+    }
+
+    #[test]
+    fn rows_above_are_no_wider_than_the_plot() {
+        let lines: Vec<Line> = (0..9).map(|k| Line::new("x".repeat(k * 30), Vec::new())).collect();
+        let (entries, height) = above(&lines, 50.0, 300.0);
+        assert!(entries.len() == 9 && height > 5.0 * ROW);
+        for entry in entries {
+            let end = entry.at[0] + SAMPLE + GAP + width(&entry.name, SIZE);
+            assert!(end <= 350.0 && entry.at[1] < height, "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_through_a_box_crosses_it() {
+        let (low, high) = ([1.0, 1.0], [2.0, 2.0]);
+        assert!(crosses([0.0, 0.0], [3.0, 3.0], low, high));
+        assert!(crosses([1.5, 0.0], [1.5, 9.0], low, high));
+        assert!(!crosses([0.0, 2.0], [1.0, 3.0], low, high));
+        assert!(!crosses([0.0, 0.0], [0.5, 0.5], low, high));
+    }
+}

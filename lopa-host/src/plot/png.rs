@@ -1,0 +1,89 @@
+//! Pictures as PNG, without any font of the machine.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::fontdb::{Database, Source};
+use resvg::usvg::{ImageHrefResolver, Options, Tree};
+
+/// The most pixels of a picture: a poster, not the memory of the machine.
+const MOST: f32 = 64e6;
+
+/// Regular and bold letters, and mathematical signs: read once.
+static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::new();
+    for data in [
+        &include_bytes!("fonts/Arimo-Regular.ttf")[..],
+        &include_bytes!("fonts/Arimo-Bold.ttf")[..],
+        &include_bytes!("fonts/DejaVuSans-Mathematics.ttf")[..],
+    ] {
+        fonts.load_font_source(Source::Binary(Arc::new(data)));
+    }
+    fonts.set_sans_serif_family("Arimo");
+    fonts.set_serif_family("Arimo");
+    fonts.set_monospace_family("Arimo");
+    Arc::new(fonts)
+});
+
+/// Why there is no PNG.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PngError {
+    /// The text is no SVG; why.
+    Svg(String),
+    /// So many pixels cannot be drawn: ask for a smaller scale.
+    Size {
+        /// How wide it would be.
+        width: f32,
+        /// How high it would be.
+        height: f32,
+    },
+    /// The pixels could not be written; why.
+    Encode(String),
+}
+
+impl fmt::Display for PngError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Svg(why) => write!(f, "no SVG: {why}"),
+            Self::Size { width, height } => {
+                write!(f, "a picture of {width} by {height} pixels; another scale is needed")
+            }
+            Self::Encode(why) => write!(f, "the PNG could not be written: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for PngError {}
+
+/// A picture in pixels, on white; with `scale` 1 as many as the SVG has units, 3 is good for print.
+///
+/// For the pictures of [`Chart::svg`](super::Chart::svg) and [`drawing::svg`](crate::topology::drawing::svg). Letters
+/// that the fonts of the plots lack (they have Latin, Greek and Cyrillic ones, and mathematical signs) are left out.
+///
+/// # Errors
+/// The text is no SVG, or the picture is too large, or has no size at all.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
+    let options = Options {
+        fontdb: FONTS.clone(),
+        font_family: "Arimo".into(),
+        // A picture loads no other file.
+        image_href_resolver: ImageHrefResolver {
+            resolve_data: Box::new(|_, _, _| None),
+            resolve_string: Box::new(|_, _| None),
+        },
+        ..Options::default()
+    };
+    let tree = Tree::from_str(svg, &options).map_err(|error| PngError::Svg(error.to_string()))?;
+    let (width, height) =
+        ((tree.size().width() * scale).ceil(), (tree.size().height() * scale).ceil());
+    let wrong = || PngError::Size { width, height };
+    if !(width >= 1.0 && height >= 1.0 && width * height <= MOST) {
+        return Err(wrong());
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    let mut pixels = Pixmap::new(width as u32, height as u32).ok_or_else(wrong)?;
+    pixels.fill(Color::WHITE);
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| PngError::Encode(error.to_string()))
+}

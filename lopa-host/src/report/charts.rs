@@ -1,0 +1,258 @@
+//! From records to figures: one chart a metric, for a run, for several side by side, and for the mean of many.
+
+use std::collections::BTreeMap;
+
+use crate::plot::{Chart, Line, spread};
+use crate::record::{Column, Record, Scale};
+
+/// What tells sets of samples apart in the name of a column; what is the same behind it belongs in one chart.
+const SETS: [&str; 5] = ["train_", "training_", "validation_", "val_", "test_"];
+
+/// A chart and what is said of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The name of its file, without ending: small letters, digits, `_` and `-` only.
+    pub stem: String,
+    /// The names of the columns it shows.
+    pub columns: Vec<String>,
+    /// The chart.
+    pub chart: Chart,
+    /// What it means, in a line.
+    pub explanation: String,
+}
+
+impl Figure {
+    fn new(stem: &str, columns: Vec<String>, chart: Chart) -> Self {
+        let plain = |letter: char| match letter.to_ascii_lowercase() {
+            fine @ ('a'..='z' | '0'..='9' | '_' | '-') => fine,
+            _ => '-',
+        };
+        let stem = stem.chars().map(plain).collect();
+        Self { stem, columns, chart, explanation: String::new() }
+    }
+
+    /// With an explanation, before the one it has.
+    #[must_use]
+    pub fn explained(mut self, explanation: &str) -> Self {
+        let both = [explanation.trim(), self.explanation.trim()];
+        self.explanation = both.join(" ").trim().to_owned();
+        self
+    }
+}
+
+/// A chart for every column of a record, against the column `x`; what was measured of training, validation and test
+/// samples alike comes together. A column without a figure has no chart, nor has the iteration.
+///
+/// ```
+/// use lopa_host::record::{Column, Record, Scale};
+/// use lopa_host::report::charts;
+/// let column = |name: &str| Column { name: name.into(), title: name.replace('_', " "), scale: Scale::Linear };
+/// let text = "iteration,loss,train_accuracy,test_accuracy\n0,2,0.1,0.1\n9,1,0.9,0.8\n";
+/// let figures = charts(&Record::parse(text, column)?, "iteration");
+/// let stems: Vec<&str> = figures.iter().map(|figure| figure.stem.as_str()).collect();
+/// assert_eq!(stems, ["loss", "accuracy"]);
+/// # Ok::<(), lopa_host::record::RecordError>(())
+/// ```
+#[must_use]
+pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
+    let Some(across) = record.columns().iter().find(|column| column.name == x) else {
+        return Vec::new();
+    };
+    let mut groups: Vec<(&str, Vec<&Column>)> = Vec::new();
+    for column in shown(record, x) {
+        let key = topic(&column.name);
+        let with = groups.iter_mut().find(|(name, members)| {
+            *name == key && key != column.name && members[0].scale == column.scale
+        });
+        match with {
+            Some((_, members)) => members.push(column),
+            None => groups.push((key, vec![column])),
+        }
+    }
+    let mut figures = Vec::new();
+    for (key, members) in groups {
+        let shared = if members.len() > 1 { shared_words(&members) } else { String::new() };
+        let title = match (members.len(), shared.is_empty()) {
+            (1, _) => members[0].title.clone(),
+            (_, true) => key.replace('_', " "),
+            (_, false) => shared.clone(),
+        };
+        let mut chart = chart(across, title, members[0].scale);
+        for column in &members {
+            let own = column.title.strip_suffix(&shared).unwrap_or_default().trim();
+            let name = if own.is_empty() { &column.title } else { own };
+            chart.add(Line::new(name, points(record, x, &column.name)));
+        }
+        let stem = if members.len() > 1 { key } else { &members[0].name };
+        let names = members.iter().map(|column| column.name.clone()).collect();
+        figures.push(Figure::new(stem, names, chart));
+    }
+    figures
+}
+
+/// Several runs in the same charts, one chart a column; a run has the same colour in all of them.
+#[must_use]
+pub fn overlay(runs: &[(&str, &Record)], x: &str) -> Vec<Figure> {
+    let records: Vec<&Record> = runs.iter().map(|(_, record)| *record).collect();
+    together(&records, x, |name, chart| {
+        for (look, (run, record)) in runs.iter().enumerate() {
+            let points = points(record, x, name);
+            if points.iter().any(|[_, y]| y.is_finite()) {
+                chart.lines.push(Line { look, ..Line::new(*run, points) });
+            }
+        }
+        String::new()
+    })
+}
+
+/// Means over runs that differ in their seeds only, with bands: one line a group, one chart a column.
+///
+/// Rows with the same iteration belong together. The band is the 95 % confidence interval of the mean (Student's t)
+/// where three runs or more have a figure, their range where two have; the explanation says which.
+#[must_use]
+pub fn averaged(groups: &[(&str, Vec<&Record>)], x: &str) -> Vec<Figure> {
+    let records: Vec<&Record> = groups.iter().flat_map(|(_, records)| records).copied().collect();
+    together(&records, x, |name, chart| {
+        let mut counts = Vec::new();
+        for (look, (group, records)) in groups.iter().enumerate() {
+            let mut rows: BTreeMap<Iteration, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+            for record in records {
+                let iterations = record.rows().iter().map(|row| row.first().copied().flatten());
+                for (iteration, [x, y]) in iterations.zip(points(record, x, name)) {
+                    if let (Some(iteration), true, true) = (iteration, x.is_finite(), y.is_finite())
+                    {
+                        let (xs, ys) = rows.entry(Iteration(iteration)).or_default();
+                        xs.push(x);
+                        ys.push(y);
+                    }
+                }
+            }
+            let (mut points, mut band) = (Vec::new(), Vec::new());
+            for (xs, ys) in rows.values() {
+                let (Some(x), Some(y)) = (spread(xs), spread(ys)) else { continue };
+                points.push([x.mean, y.mean]);
+                band.push(y.band.unwrap_or([y.mean; 2]));
+                counts.push(y.runs);
+            }
+            if !points.is_empty() {
+                let one = records.len() < 2;
+                let band = if one { None } else { Some(band) };
+                chart.lines.push(Line { look, band, ..Line::new(*group, points) });
+            }
+        }
+        explanation(&counts)
+    })
+}
+
+/// What a band is, by how many runs there were for each of its points.
+fn explanation(counts: &[usize]) -> String {
+    let (least, most) =
+        (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
+    let seeds = match (least, most) {
+        (_, 0 | 1) => return String::new(),
+        (least, most) if least == most => format!("Mean over {most} seeds"),
+        (least, most) => format!("Mean over {least} to {most} seeds"),
+    };
+    let interval = "the 95 % confidence interval of the mean (Student\u{2019}s t)";
+    let band = match (least, most) {
+        (_, 2) => "the range of the two".to_owned(),
+        (3.., _) => interval.to_owned(),
+        (2, _) => format!("{interval}, or the range where only two have a figure"),
+        _ => format!("{interval}, the range where two have a figure, nothing where one has"),
+    };
+    format!("{seeds}; the band is {band}.")
+}
+
+/// One chart for every column that any record has, in their order.
+fn together(
+    records: &[&Record],
+    x: &str,
+    mut fill: impl FnMut(&str, &mut Chart) -> String,
+) -> Vec<Figure> {
+    let across =
+        records.iter().find_map(|record| record.columns().iter().find(|column| column.name == x));
+    let Some(across) = across else { return Vec::new() };
+    let mut columns: Vec<&Column> = Vec::new();
+    for column in records.iter().flat_map(|record| shown(record, x)) {
+        if columns.iter().all(|known| known.name != column.name) {
+            columns.push(column);
+        }
+    }
+    let mut figures = Vec::new();
+    for column in columns {
+        let mut chart = chart(across, column.title.clone(), column.scale);
+        let explanation = fill(&column.name, &mut chart);
+        if !chart.lines.is_empty() {
+            let figure = Figure::new(&column.name, vec![column.name.clone()], chart);
+            figures.push(figure.explained(&explanation));
+        }
+    }
+    figures
+}
+
+fn chart(across: &Column, y_title: String, y_scale: Scale) -> Chart {
+    Chart { y_scale, ..Chart::new(across.title.clone(), y_title) }
+}
+
+/// The columns with figures that a person may want to see against `x`.
+fn shown<'a>(record: &'a Record, x: &str) -> Vec<&'a Column> {
+    let there = |column: &&Column| {
+        let drawn = |point: &[f64; 2]| point.iter().all(|a| a.is_finite());
+        column.name != x
+            && column.name != "iteration"
+            && points(record, x, &column.name).iter().any(drawn)
+    };
+    record.columns().iter().filter(there).collect()
+}
+
+/// What a column is about, whichever samples it was measured on.
+fn topic(name: &str) -> &str {
+    SETS.iter()
+        .find_map(|set| name.strip_prefix(set))
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(name)
+}
+
+/// The words that all titles end with.
+fn shared_words(columns: &[&Column]) -> String {
+    let words = |column: &Column| -> Vec<String> {
+        column.title.split(' ').rev().map(str::to_owned).collect()
+    };
+    let mut shared = words(columns[0]);
+    for column in &columns[1..] {
+        let same = shared.iter().zip(words(column)).take_while(|(a, b)| **a == *b).count();
+        shared.truncate(same);
+    }
+    shared.reverse();
+    shared.join(" ")
+}
+
+/// A column against another; what does not exist is not a number.
+fn points(record: &Record, x: &str, y: &str) -> Vec<[f64; 2]> {
+    let (Some(xs), Some(ys)) = (record.figures(x), record.figures(y)) else { return Vec::new() };
+    xs.into_iter().zip(ys).map(|pair| [pair.0, pair.1].map(|a| a.unwrap_or(f64::NAN))).collect()
+}
+
+/// An iteration that can be sorted.
+#[derive(Debug, Clone, Copy)]
+struct Iteration(f64);
+
+impl Ord for Iteration {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Iteration {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Iteration {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Iteration {}

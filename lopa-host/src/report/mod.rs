@@ -1,0 +1,160 @@
+//! All there is to see of a run, in one page that needs nothing else.
+//!
+//! [`charts`] makes the figures of one run, [`overlay`] those of several side by side, [`averaged`] means with bands
+//! over seeds; [`summary`] is a table of a record's first, best and last figures. A [`Report`] puts them together:
+//!
+//! ```
+//! use lopa_host::record::{Column, Record, Scale};
+//! use lopa_host::report::{Report, charts, summary};
+//! let column = |name: &str| Column { name: name.into(), title: name.replace('_', " "), scale: Scale::Linear };
+//! let record = Record::parse("iteration,outer_loss\n0,0.7\n10,0.5\n", column)?;
+//! let report = Report {
+//!     title: "A ring of ten".into(),
+//!     tiles: vec![("outer loss".into(), "0.5".into())],
+//!     figures: charts(&record, "iteration"),
+//!     tables: vec![summary(&record)],
+//!     ..Report::default()
+//! };
+//! assert!(report.html().starts_with("<!DOCTYPE html>"));
+//! # Ok::<(), lopa_host::record::RecordError>(())
+//! ```
+
+mod charts;
+mod table;
+
+pub use charts::{Figure, averaged, charts, overlay};
+pub use table::{Table, summary};
+
+use crate::plot::{Chart, escaped};
+use crate::record::Scale;
+
+/// How the page looks; charts are coloured anew on a dark screen.
+const STYLE: &str = include_str!("page.css");
+
+/// What a page shows; what is empty is left out.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Report {
+    /// The name of the run.
+    pub title: String,
+    /// What was run: algorithm, nodes, rounds, seed.
+    pub subtitle: String,
+    /// Key figures: what, and how much.
+    pub tiles: Vec<(String, String)>,
+    /// The network's picture, of [`drawing::svg`](crate::topology::drawing::svg): it is taken as it is.
+    pub network: Option<String>,
+    /// The charts, each with a line on what it means.
+    pub figures: Vec<Figure>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// What was asked for, as TOML.
+    pub configuration: String,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// The page: one file, without scripts, that loads nothing.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let title = escaped(&self.title);
+        // A browser is told to load nothing, whatever a name may say.
+        let mut page = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+             <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+             <header>\n<h1>{title}</h1>\n"
+        );
+        if !self.subtitle.is_empty() {
+            page += &format!("<p class=\"subtitle\">{}</p>\n", escaped(&self.subtitle));
+        }
+        if !self.tiles.is_empty() {
+            page += "<dl class=\"tiles\">\n";
+            for (name, figure) in &self.tiles {
+                let (name, figure) = (escaped(name), escaped(figure));
+                page += &format!("<div><dt>{name}</dt><dd>{figure}</dd></div>\n");
+            }
+            page += "</dl>\n";
+        }
+        page += "</header>\n<main>\n";
+        for note in &self.notes {
+            page += &format!("<p class=\"note\">{}</p>\n", escaped(note));
+        }
+        if !self.figures.is_empty() || self.network.is_some() {
+            page += "<h2>Figures</h2>\n<div class=\"grid\">\n";
+            if let Some(picture) = &self.network {
+                page += "<figure class=\"card network\" id=\"network\">\n<h3>Network</h3>\n";
+                page += &format!("<div>{}</div>\n</figure>\n", picture.trim());
+            }
+            for (number, figure) in self.figures.iter().enumerate() {
+                page += &card(number, figure);
+            }
+            page += "</div>\n";
+        }
+        for table in &self.tables {
+            page += &table.html();
+        }
+        if !self.configuration.is_empty() {
+            let text = escaped(self.configuration.trim_end());
+            page += "<h2>Configuration</h2>\n";
+            page += &format!("<div class=\"card\"><pre><code>{text}\n</code></pre></div>\n");
+        }
+        page + &format!(
+            "</main>\n<footer>Written by lopa {}.</footer>\n</body>\n</html>\n",
+            env!("CARGO_PKG_VERSION")
+        )
+    }
+}
+
+/// A chart with its name and meaning; where powers and even steps both make sense, a click changes them.
+fn card(number: usize, figure: &Figure) -> String {
+    let mut chart = figure.chart.clone();
+    // The page has a heading for it.
+    let title = std::mem::take(&mut chart.title);
+    let title = capital(if title.trim().is_empty() { &chart.y_title } else { &title });
+    let (first, second) = (chart.svg(), other(&chart));
+    let mut text = format!("<figure class=\"card chart\" id=\"{}\">\n", escaped(&figure.stem));
+    match second {
+        Some(second) => {
+            let (now, then) = match chart.y_scale {
+                Scale::Logarithmic => ("logarithmic", "linear"),
+                Scale::Linear => ("linear", "logarithmic"),
+            };
+            text += &format!(
+                "<input class=\"other\" type=\"checkbox\" id=\"other-{number}\" aria-label=\"{then} axis\"/>\n\
+                 <h3>{title}<label class=\"switch\" for=\"other-{number}\"><span class=\"off\">{now}</span>\
+                 <span class=\"on\">{then}</span> \u{21c5}</label></h3>\n\
+                 <div class=\"first\">{first}</div>\n<div class=\"second\">{second}</div>\n"
+            );
+        }
+        None => text += &format!("<h3>{title}</h3>\n<div>{first}</div>\n"),
+    }
+    let mut words = figure.explanation.trim().to_owned();
+    if chart.has_marks() {
+        words += " \u{25be} marks zero, or what lies far below the axis.";
+    }
+    if !words.is_empty() {
+        text += &format!("<figcaption>{}</figcaption>\n", escaped(words.trim()));
+    }
+    text + "</figure>\n"
+}
+
+/// The chart on the other scale, if it is another picture.
+fn other(chart: &Chart) -> Option<String> {
+    let mut values = chart.lines.iter().flat_map(|line| &line.points).map(|point| point[1]);
+    let y_scale = match chart.y_scale {
+        Scale::Logarithmic => Scale::Linear,
+        // Accuracies and counts are rarely looked at by powers.
+        Scale::Linear => return None,
+    };
+    // A negative figure has already made the axis linear.
+    (!values.any(|y| y < 0.0)).then(|| Chart { y_scale, ..chart.clone() }.svg())
+}
+
+/// As a heading begins, and escaped.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    escaped(&(first.unwrap_or_default() + letters.as_str()))
+}

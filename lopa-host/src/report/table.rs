@@ -1,0 +1,81 @@
+//! Tables of a report.
+
+use crate::plot::{escaped, number};
+use crate::record::{Column, Record, Scale};
+
+/// A table: words in its first column, figures in the others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Table {
+    /// Above it.
+    pub title: String,
+    /// The names of the columns.
+    pub head: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// As a part of a page.
+    pub(super) fn html(&self) -> String {
+        let row = |cells: &[String], tag: &str| {
+            let cells: String =
+                cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect();
+            format!("<tr>{cells}</tr>\n")
+        };
+        let rows: String = self.rows.iter().map(|cells| row(cells, "td")).collect();
+        format!(
+            "<h2>{}</h2>\n<div class=\"card wide\"><table>\n<thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+            escaped(&self.title),
+            row(&self.head, "th").trim_end()
+        )
+    }
+}
+
+/// The first, best and last figure of every column, and the iteration of the best one.
+///
+/// Accuracies are best when large, losses and errors (what is drawn on powers of ten) when small; counts have no best.
+#[must_use]
+pub fn summary(record: &Record) -> Table {
+    let head = ["metric", "first", "best", "at iteration", "last"].map(str::to_owned).into();
+    let iterations = record.figures("iteration").unwrap_or_default();
+    let nothing = || "\u{2013}".to_owned();
+    let mut rows = Vec::new();
+    for column in record.columns().iter().filter(|column| column.name != "iteration") {
+        let figures: Vec<(usize, f64)> = record
+            .figures(&column.name)
+            .unwrap_or_default()
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, figure)| figure.filter(|a| a.is_finite()).map(|a| (at, a)))
+            .collect();
+        let (Some(first), Some(last)) = (figures.first(), figures.last()) else { continue };
+        let best = direction(column).map(|sign| {
+            let better = |best: (usize, f64), next: &(usize, f64)| {
+                if sign * next.1 > sign * best.1 { *next } else { best }
+            };
+            figures.iter().fold(*first, better)
+        });
+        let when = best.and_then(|(at, _)| iterations.get(at).copied().flatten());
+        rows.push(vec![
+            column.title.clone(),
+            number(first.1),
+            best.map_or_else(nothing, |(_, figure)| number(figure)),
+            when.map_or_else(nothing, number),
+            number(last.1),
+        ]);
+    }
+    Table { title: "First, best and last".into(), head, rows }
+}
+
+/// Whether more is better (1) or less is (-1).
+fn direction(column: &Column) -> Option<f64> {
+    let name = &column.name;
+    if name.ends_with("accuracy") {
+        Some(1.0)
+    } else if column.scale == Scale::Logarithmic || name.contains("loss") || name.contains("error")
+    {
+        Some(-1.0)
+    } else {
+        None
+    }
+}
