@@ -16,7 +16,7 @@ fn column(name: &str) -> Column {
     Column { name: name.into(), title: name.replace('_', " "), scale }
 }
 
-fn record(text: &str) -> Record {
+fn read(text: &str) -> Record {
     Record::parse(text, column).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn run(seed: u32) -> Record {
         let apart = if k == 0 { 0.0 } else { 1e-4 * left };
         text += &format!("{},{loss},{},{apart},{right},{},,\n", 10 * k, loss / 2.0, right - 0.02);
     }
-    record(&text)
+    read(&text)
 }
 
 fn chart(points: &[[f64; 2]], y_scale: Scale) -> Chart {
@@ -279,10 +279,14 @@ fn what_belongs_together_is_in_one_chart_and_what_is_empty_in_none() {
     assert!(charts(&record, "nothing").is_empty());
     assert!(charts(&Record::default(), "iteration").is_empty());
     assert_eq!(charts(&record_of_one_row(), "iteration").len(), 1);
+    // No two charts want the same file.
+    let alike = charts(&read("iteration,a b,a/b,a.b\n0,1,2,3\n"), "iteration");
+    let stems: Vec<&str> = alike.iter().map(|figure| figure.stem.as_str()).collect();
+    assert_eq!(stems, ["a-b", "a-b-2", "a-b-3"]);
 }
 
 fn record_of_one_row() -> Record {
-    record("iteration,outer_loss\n0,0.5\n")
+    read("iteration,outer_loss\n0,0.5\n")
 }
 
 #[test]
@@ -304,7 +308,7 @@ fn a_run_looks_the_same_in_every_chart() {
 fn means_over_seeds_have_bands_and_say_which() {
     let texts = ["0,1\n10,4\n", "0,2\n10,5\n", "0,3\n10,6\n20,7\n"];
     let records: Vec<Record> =
-        texts.iter().map(|rows| record(&format!("iteration,outer_loss\n{rows}"))).collect();
+        texts.iter().map(|rows| read(&format!("iteration,outer_loss\n{rows}"))).collect();
     let figures = averaged(&[("three", records.iter().collect())], "iteration");
     let line = &figures[0].chart.lines[0];
     assert_eq!(line.points, [[0.0, 2.0], [10.0, 5.0], [20.0, 7.0]]);
@@ -330,7 +334,7 @@ fn means_over_seeds_have_bands_and_say_which() {
 fn a_summary_knows_what_is_better() {
     let text =
         "iteration,outer_loss,test_accuracy,seconds,empty\n0,3,0.5,0,\n10,1,0.9,1,\n20,2,0.8,2,\n";
-    let table = summary(&record(text));
+    let table = summary(&read(text));
     assert_eq!(
         table.rows,
         [

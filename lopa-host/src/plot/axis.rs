@@ -65,16 +65,17 @@ impl Axis {
     ///
     /// A logarithmic one is for positive values; zero has no place on it, the caller marks it.
     pub(crate) fn new(
-        values: impl Iterator<Item = f64> + Clone,
+        values: impl Iterator<Item = f64>,
         scale: Scale,
         labels: usize,
         air: f64,
     ) -> Self {
+        let values: Vec<f64> = values.filter(|a| a.is_finite()).collect();
         let least = |positive: bool| {
-            values.clone().filter(|a| a.is_finite() && (!positive || *a > 0.0)).fold(None, least)
+            values.iter().copied().filter(|a| !positive || *a > 0.0).reduce(f64::min)
         };
-        let most = values.clone().filter(|a| a.is_finite()).fold(None, most);
-        let negative = values.clone().any(|a| a.is_finite() && a < 0.0);
+        let most = values.iter().copied().reduce(f64::max);
+        let negative = values.iter().any(|a| *a < 0.0);
         match (scale, least(true), least(false), most) {
             (Scale::Logarithmic, Some(low), _, Some(high)) if !negative => {
                 Self::logarithmic(low, high, labels, air)
@@ -243,14 +244,6 @@ fn ten(power: f64) -> f64 {
 
 fn finite(a: f64) -> f64 {
     a.clamp(f64::MIN, f64::MAX)
-}
-
-fn least(found: Option<f64>, a: f64) -> Option<f64> {
-    Some(found.map_or(a, |b| b.min(a)))
-}
-
-fn most(found: Option<f64>, a: f64) -> Option<f64> {
-    Some(found.map_or(a, |b| b.max(a)))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(super) fn svg(chart: &Chart) -> String {
     let wide =
         |axis: &Axis| axis.ticks.iter().map(|tick| tick.label.width(SMALL)).fold(0.0, f64::max);
     let title_room = if chart.y_title.trim().is_empty() { 6.0 } else { 24.0 };
-    let left = (title_room + wide(&y_axis) + 9.0).max(56.0).min(0.5 * WIDTH);
+    let left = (title_room + wide(&y_axis) + 9.0).clamp(56.0, 0.5 * WIDTH);
     // The last label may reach out of the plot.
     let right = x_axis.ticks.last().map_or(0.0, |tick| {
         let past = x_axis.place(tick.at) * (WIDTH - left - 14.0) + tick.label.width(SMALL) / 2.0;

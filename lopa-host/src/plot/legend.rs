@@ -78,7 +78,7 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
     Some(Inside { area, entries: entries.collect() })
 }
 
-/// Names in rows as wide as the plot, and how high they are; the first row is around `top`.
+/// Names in rows as wide as the plot, from the top of the paper, and how high they are.
 pub(crate) fn above(lines: &[Line], left: f64, room: f64) -> (Vec<Entry>, f64) {
     let (mut x, mut y) = (left, ROW / 2.0);
     let mut entries = Vec::new();

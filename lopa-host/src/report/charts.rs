@@ -87,7 +87,7 @@ pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
         let names = members.iter().map(|column| column.name.clone()).collect();
         figures.push(Figure::new(stem, names, chart));
     }
-    figures
+    distinct(figures)
 }
 
 /// Several runs in the same charts, one chart a column; a run has the same colour in all of them.
@@ -185,6 +185,19 @@ fn together(
         if !chart.lines.is_empty() {
             let figure = Figure::new(&column.name, vec![column.name.clone()], chart);
             figures.push(figure.explained(&explanation));
+        }
+    }
+    distinct(figures)
+}
+
+/// Each with a file of its own, though names may differ in letters that a stem has not.
+fn distinct(mut figures: Vec<Figure>) -> Vec<Figure> {
+    for at in 1..figures.len() {
+        let stem = figures[at].stem.clone();
+        let mut count = 2;
+        while figures[..at].iter().any(|earlier| earlier.stem == figures[at].stem) {
+            figures[at].stem = format!("{stem}-{count}");
+            count += 1;
         }
     }
     figures

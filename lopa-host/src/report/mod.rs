@@ -114,7 +114,7 @@ fn card(number: usize, figure: &Figure) -> String {
     let title = std::mem::take(&mut chart.title);
     let title = capital(if title.trim().is_empty() { &chart.y_title } else { &title });
     let (first, second) = (chart.svg(), other(&chart));
-    let mut text = format!("<figure class=\"card chart\" id=\"{}\">\n", escaped(&figure.stem));
+    let mut text = format!("<figure class=\"card chart\" id=\"figure-{number}\">\n");
     match second {
         Some(second) => {
             let (now, then) = match chart.y_scale {
