@@ -39,17 +39,17 @@ fn look(line: &Line) -> (&'static str, &'static str) {
 /// The chart as SVG.
 pub(super) fn svg(chart: &Chart) -> String {
     let (x_axis, y_axis) = axes(chart);
-    let wide =
-        |axis: &Axis| axis.ticks.iter().map(|tick| tick.label.width(SMALL)).fold(0.0, f64::max);
-    let title_room = if chart.y_title.trim().is_empty() { 6.0 } else { 24.0 };
-    let left = (title_room + wide(&y_axis) + 9.0).clamp(56.0, 0.5 * WIDTH);
+    // A machine without these fonts has a wider one, as a rule.
+    let labels = y_axis.ticks.iter().map(|tick| 1.18 * tick.label.width(SMALL));
+    let title_room = if chart.y_title.trim().is_empty() { 6.0 } else { 22.0 };
+    let left = (title_room + labels.fold(0.0, f64::max) + 9.0).clamp(56.0, 0.5 * WIDTH);
     // The last label may reach out of the plot.
     let right = x_axis.ticks.last().map_or(0.0, |tick| {
-        let past = x_axis.place(tick.at) * (WIDTH - left - 14.0) + tick.label.width(SMALL) / 2.0;
-        past - (WIDTH - left - 14.0)
+        let past = x_axis.place(tick.at) * (WIDTH - left - 9.0) + tick.label.width(SMALL) / 2.0;
+        past - (WIDTH - left - 9.0)
     });
     let mut area =
-        Area { left, top: 0.0, width: WIDTH - left - 14.0 - right.max(0.0), height: HEIGHT };
+        Area { left, top: 0.0, width: WIDTH - left - 9.0 - right.max(0.0), height: HEIGHT };
 
     let mut top = 10.0;
     if !chart.title.trim().is_empty() {
