@@ -252,7 +252,7 @@ fn a_report_holds_everything_and_loads_nothing() {
         "<h3>Accuracy</h3>",
         "[network]\nnodes = 6\n",
         "A note.",
-        "marks zero",
+        "\u{25be}\u{a0}marks zero",
         concat!("lopa ", env!("CARGO_PKG_VERSION")),
     ] {
         assert!(page.contains(part), "{part}");

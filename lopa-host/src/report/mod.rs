@@ -132,7 +132,7 @@ fn card(number: usize, figure: &Figure) -> String {
     }
     let mut words = figure.explanation.trim().to_owned();
     if chart.has_marks() {
-        words += " \u{25be} marks zero, or what lies far below the axis.";
+        words += " \u{25be}\u{a0}marks zero, or what lies far below the axis.";
     }
     if !words.is_empty() {
         text += &format!("<figcaption>{}</figcaption>\n", escaped(words.trim()));
