@@ -3,8 +3,11 @@
 //! The eigenvalues come from Lanczos' method on I - W, with the constant vector projected out in every step. No
 //! other vector is kept orthogonal: rounding then makes copies of eigenvalues that have been found, but does not
 //! move the outermost ones (Paige, 1980), and those are all that is wanted. So the memory is that of a few
-//! vectors, a step costs no more than a round of mixing, and the thousands of steps that a long ring needs are
-//! no trouble. Nothing but + - * / and square roots is used: the same bits on every machine.
+//! vectors, a step costs no more than a round of mixing, and a thousand steps are no trouble. Where many more are
+//! needed, as on a long ring, the low end comes from the inverse instead (see `elimination`). Nothing but + - * / and
+//! square roots is used: the same bits on every machine.
+
+mod elimination;
 
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::network::Edge;
@@ -56,20 +59,18 @@ impl Weights {
 const RELATIVE: f64 = 1.0e-9;
 /// What rounding leaves of the residuals.
 const ABSOLUTE: f64 = 1.0e-14;
+/// Steps after which another way is tried.
+const PATIENCE: usize = 500;
 
 fn lanczos(nodes: usize, edges: &[Edge]) -> Spectrum {
     if nodes < 2 {
         return Spectrum { second: 0.0, last: 0.0, gap: 1.0, error: 0.0, steps: 0 };
     }
-    let mut stream = Draws { seed: 0, node: 0 }.stream(0, Purpose::custom(0x0074_6f04));
-    let mut here: Vec<f64> = (0..nodes).map(|_| stream.signed_unit().into()).collect();
-    centre(&mut here);
-    let length = norm(&here);
-    here.iter_mut().for_each(|a| *a /= length);
+    let mut here = start(nodes);
     let (mut before, mut next) = (vec![0.0; nodes], vec![0.0; nodes]);
     let (mut diagonal, mut beside) = (Vec::new(), Vec::<f64>::new());
     let most = nodes.saturating_mul(20).saturating_add(100);
-    let mut check = 1;
+    let (mut check, mut patience) = (1, PATIENCE);
     loop {
         laplacian(edges, &here, &mut next);
         let back = beside.last().copied().unwrap_or(0.0);
@@ -100,12 +101,34 @@ fn lanczos(nodes: usize, edges: &[Edge]) -> Spectrum {
                 let error = 2.0 * residual + ABSOLUTE;
                 return Spectrum { second: 1.0 - low, last: 1.0 - high, gap, error, steps };
             }
+            // Only the low end keeps it: the inverse may be quicker, for about the work done so far.
+            let bound = 2.0 - high - high_residual;
+            if steps >= patience && bound > low {
+                patience = steps.saturating_mul(4);
+                let work = steps.saturating_mul(edges.len());
+                let inverse = elimination::lowest_by_inverse(nodes, edges, work);
+                if let Some((gap, error, solves)) = inverse.filter(|(gap, ..)| *gap < bound) {
+                    let (second, last) = (1.0 - gap, 1.0 - high);
+                    let (error, steps) = (2.0 * error + ABSOLUTE, steps + solves);
+                    return Spectrum { second, last, gap, error, steps };
+                }
+            }
         }
         beside.push(rest);
         next.iter_mut().for_each(|n| *n /= rest);
         std::mem::swap(&mut before, &mut here);
         std::mem::swap(&mut here, &mut next);
     }
+}
+
+/// A random vector of length one and mean zero.
+fn start(nodes: usize) -> Vec<f64> {
+    let mut stream = Draws { seed: 0, node: 0 }.stream(0, Purpose::custom(0x0074_6f04));
+    let mut vector: Vec<f64> = (0..nodes).map(|_| stream.signed_unit().into()).collect();
+    centre(&mut vector);
+    let length = norm(&vector);
+    vector.iter_mut().for_each(|a| *a /= length);
+    vector
 }
 
 /// (I - W) x, as differences along the links: what a node keeps is implied, exactly as in the exchange.
