@@ -21,8 +21,14 @@ pub const CLASSES: [&str; 7] = [
     "Krummholz",
 ];
 
-/// `covtype.data`, plain or with `.gz`: 581,012 samples. There is no test part: hold one out with
+/// The samples that the published file holds.
+pub const SAMPLES: usize = 581_012;
+
+/// `covtype.data`, plain or with `.gz`: [`SAMPLES`] samples. There is no test part: hold one out with
 /// [`super::Dataset::hold_out`].
+///
+/// A shorter file is read too: people cut it for a quick try, and a cut at the end of a line cannot be told from that.
+/// Whether it is whole, [`super::fetch::check`] and the command `lopa data check covtype` say.
 ///
 /// # Errors
 /// Names the file, line and column of what is wrong.

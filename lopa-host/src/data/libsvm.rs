@@ -11,8 +11,16 @@ use super::source::MOST_VALUES;
 use super::table::{Table, Values};
 use super::text::{Column, Lines, excerpt, number};
 
+/// Zeros that a file may imply without a word: a table of this size costs nothing.
+const FREE_VALUES: usize = 1 << 20;
+/// Values of the table for each one written in the file, at most. Sparse sets that fit in memory have a tenth.
+const MOST_VALUES_A_PAIR: usize = 1 << 10;
+
 /// Reads a file. `labels` says what the labels are, as in [`super::csv::read`]; `width` how many features a
 /// sample has, where the file does not show it (the last ones may be zero in every sample of a test file).
+///
+/// Tables are dense here. One stray index must not fill the memory with zeros: without a `width`, a table of more than
+/// a million values may have a thousand of them for each pair in the file, and no more.
 ///
 /// # Errors
 /// Names the file, line and column of what is wrong.
@@ -36,7 +44,8 @@ pub fn read(
     let mut labels = Column::new(labels);
     // (row, index, value): dense only once the width is known.
     let mut entries: Vec<(u32, u32, f32)> = Vec::new();
-    let mut seen = 0;
+    // The widest sample, and its line.
+    let (mut seen, mut widest) = (0, 0);
     while lines.advance()? {
         let text = lines.text()?;
         let text = text.split('#').next().unwrap_or_default();
@@ -62,7 +71,9 @@ pub fn read(
             entries.push((row as u32, index - 1, value));
             before = index;
         }
-        seen = seen.max(before);
+        if before > seen {
+            (seen, widest) = (before, lines.number());
+        }
         if entries.len() > MOST_VALUES {
             let what = "the number of values";
             return Err(lines.line(Fault::TooLarge { what, limit: MOST_VALUES }));
@@ -71,6 +82,7 @@ pub fn read(
     if labels.len() == 0 {
         return Err(lines.file(Fault::Empty));
     }
+    let asked = width.is_some();
     let width = width.unwrap_or(seen as usize);
     if width == 0 {
         return Err(lines.file(Fault::NoFeatures));
@@ -80,6 +92,12 @@ pub fn read(
         let fault = Fault::TooLarge { what: "samples times features", limit: MOST_VALUES };
         return Err(FileError::new(file.as_ref(), Place::File, fault));
     };
+    let limit = entries.len().saturating_mul(MOST_VALUES_A_PAIR).max(FREE_VALUES);
+    if !asked && size > limit {
+        let what = "the number of zeros that this index implies";
+        let place = Place::Line(widest);
+        return Err(FileError::new(file.as_ref(), place, Fault::TooLarge { what, limit }));
+    }
     let mut values = vec![0.0; size];
     for (row, index, value) in entries {
         values[row as usize * width + index as usize] = value;
@@ -94,5 +112,46 @@ fn pair(cell: &str) -> Result<(u32, f32), Fault> {
     match index.parse::<u32>() {
         Ok(index) if index > 0 => Ok((index, number(value)?)),
         _ => Err(Fault::Index(excerpt(index))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str, width: Option<usize>) -> Result<Table, FileError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.svm");
+        std::fs::write(&file, text).unwrap();
+        read(file, LabelKind::Binary, width)
+    }
+
+    #[test]
+    fn a_stray_index_does_not_fill_the_memory() {
+        for index in [2_000_000, (1 << 28) - 1] {
+            let text = format!("1 1:1\n0 2:1 {index}:1\n1 3:1\n");
+            let error = read_text(&text, None).unwrap_err();
+            let what = "the number of zeros that this index implies";
+            let fault = Fault::TooLarge { what, limit: FREE_VALUES };
+            if index == 2_000_000 {
+                assert_eq!((error.place, error.fault), (Place::Line(2), fault));
+            } else {
+                assert!(matches!(error.fault, Fault::TooLarge { .. }), "{error}");
+            }
+        }
+        let error = read_text(&format!("1 {}:1", 1 << 28), None).unwrap_err();
+        assert!(matches!(error.place, Place::Line(1)), "{error}");
+    }
+
+    #[test]
+    fn a_sparse_file_is_read_and_a_width_is_taken_at_its_word() {
+        // A wide sample of few pairs, as texts have, costs a few megabytes.
+        let table = read_text("1 5:1 999999:1\n", None).unwrap();
+        assert_eq!((table.len(), table.width()), (1, 999_999));
+        let table = read_text("1 5:1\n", Some(3_000_000)).unwrap();
+        assert_eq!(table.width(), 3_000_000);
+        // A density of one in 500 is a sparse set, not a mistake.
+        let row = (1..=3_000).map(|i| format!(" {}:1", 500 * i)).collect::<String>();
+        assert_eq!(read_text(&format!("1{row}\n"), None).unwrap().width(), 1_500_000);
     }
 }
