@@ -101,7 +101,10 @@ impl Deal {
         }
         let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, chance::POOL);
         let mut rows = shuffled(found, &mut stream);
-        if !matches!(self.partition, Partition::LabelRatio(_)) {
+        // These two take of each class what they need.
+        let picky =
+            matches!(self.partition, Partition::LabelRatio(_) | Partition::EqualSubsets { .. });
+        if !picky {
             rows.truncate(samples);
         }
         let shares = match self.partition {
@@ -115,6 +118,9 @@ impl Deal {
                 match self.partition {
                     Partition::Dirichlet { alpha } => pool.dirichlet(alpha)?,
                     Partition::LabelSubsets { classes } => pool.subsets(classes)?,
+                    Partition::EqualSubsets { classes } => {
+                        pool.equal_subsets(classes, self.samples)?
+                    }
                     Partition::LabelRatio(ratio) => pool.ratio(ratio, self.samples)?,
                     Partition::Iid => Vec::new(),
                 }

@@ -16,6 +16,12 @@ pub enum Partition {
         /// How many classes a node gets.
         classes: usize,
     },
+    /// Every node gets as many samples, to within one, and as many of each of its classes. Which classes a node gets
+    /// is drawn at random, and every class goes to as many nodes, to within one.
+    EqualSubsets {
+        /// How many classes a node gets.
+        classes: usize,
+    },
     /// Every class is shared in proportions drawn from a symmetric Dirichlet distribution.
     Dirichlet {
         /// Its parameter: the smaller, the more nodes differ.
@@ -117,6 +123,48 @@ impl Pool<'_> {
                     return Err(self.short(node, class, 1, 0));
                 }
                 shares[node].extend_from_slice(share);
+            }
+        }
+        Ok(shares)
+    }
+
+    /// `classes` for every node and as many samples of each, `samples` in all or as many as there can be.
+    pub(crate) fn equal_subsets(
+        &self,
+        classes: usize,
+        samples: Option<usize>,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let (present, nodes) = (self.present(), self.nodes as usize);
+        if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
+        {
+            return Err(PartitionError::Subsets { classes, of: present.len(), nodes: self.nodes });
+        }
+        // A node takes the classes that the fewest have so far, in an order of its own.
+        let mut holders = vec![0_usize; self.rows.len()];
+        let mut held = Vec::with_capacity(nodes);
+        for node in 0..self.nodes {
+            let mut deck = present.clone();
+            let draws = Draws { seed: self.seed, node };
+            chance::shuffle(&mut deck, &mut draws.stream(0, chance::CLASSES));
+            deck.sort_by_key(|&class| holders[class]);
+            deck.truncate(classes);
+            deck.iter().for_each(|&class| holders[class] += 1);
+            held.push(deck);
+        }
+        let all = samples.unwrap_or_else(|| {
+            let most = |&class: &usize| self.rows[class].len() / holders[class].max(1);
+            present.iter().map(most).min().unwrap_or(0) * classes * nodes
+        });
+        let (mut given, mut shares) = (vec![0; self.rows.len()], self.empty());
+        for (node, held) in held.iter().enumerate() {
+            let size = even(all, nodes, node);
+            for (place, &class) in held.iter().enumerate() {
+                let (wanted, rows) =
+                    (even(size, classes, place), &self.rows[class][given[class]..]);
+                let share = rows.get(..wanted).filter(|share| !share.is_empty());
+                let share = share.ok_or_else(|| self.short(node, class, wanted, rows.len()))?;
+                shares[node].extend_from_slice(share);
+                given[class] += wanted;
             }
         }
         Ok(shares)

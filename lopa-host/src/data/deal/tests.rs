@@ -94,6 +94,44 @@ fn subsets_leave_no_class_out() {
 }
 
 #[test]
+fn equal_subsets_are_equal_and_leave_no_class_out() {
+    for seed in 0..100 {
+        for (nodes, classes, samples) in
+            [(10, 1, None), (10, 2, None), (4, 3, Some(403)), (5, 2, Some(500)), (7, 4, Some(280))]
+        {
+            let subsets = Partition::EqualSubsets { classes };
+            let deal = Deal { samples, ..Deal::new(nodes, subsets, seed) };
+            let counts = counts(&deal, table(1000, 10));
+            let (mut all, mut holders) = (Vec::new(), [0; 10]);
+            for node in &counts {
+                let held: Vec<usize> = node.iter().copied().filter(|&count| count > 0).collect();
+                assert_eq!(held.len(), classes, "{counts:?}");
+                assert!(held.iter().max().unwrap() - held.iter().min().unwrap() <= 1, "{held:?}");
+                all.push(held.iter().sum::<usize>());
+                (0..10).filter(|&class| node[class] > 0).for_each(|class| holders[class] += 1);
+            }
+            assert!(all.iter().max().unwrap() - all.iter().min().unwrap() <= 1, "{all:?}");
+            assert_eq!(all.iter().sum::<usize>(), samples.unwrap_or(1000));
+            let most = *holders.iter().max().unwrap();
+            assert!(holders.iter().all(|&held| held > 0 && held + 1 >= most), "{holders:?}");
+        }
+    }
+    // Classes of different sizes: the smallest one limits the rest, and asking for more names it.
+    let few =
+        table(1000, 10).gather(&(0..1000).filter(|r| r % 10 != 3 || *r < 200).collect::<Vec<_>>());
+    let subsets = Partition::EqualSubsets { classes: 2 };
+    let deal = Deal::new(10, subsets, 1);
+    let shares = deal.shares(&few).unwrap();
+    assert!(shares.iter().all(|share| share.train.len() + share.validation.len() == 20));
+    assert_eq!(shares, deal.shares(&few).unwrap());
+    assert_ne!(shares, Deal { seed: 2, ..deal }.shares(&few).unwrap());
+    let error = Deal { samples: Some(500), ..deal }.shares(&few).unwrap_err();
+    assert!(matches!(&error, PartitionError::Class { class, wanted: 25, .. } if class == "3"));
+    let error = Deal::new(4, subsets, 1).shares(&few).unwrap_err();
+    assert!(matches!(error, PartitionError::Subsets { of: 10, .. }), "{error}");
+}
+
+#[test]
 fn a_small_alpha_makes_nodes_differ() {
     let spread = |alpha| {
         let deal = Deal::new(8, Partition::Dirichlet { alpha }, 5);
