@@ -101,11 +101,12 @@ fn lanczos(nodes: usize, edges: &[Edge]) -> Spectrum {
                 let error = 2.0 * residual + ABSOLUTE;
                 return Spectrum { second: 1.0 - low, last: 1.0 - high, gap, error, steps };
             }
-            // Only the low end keeps it: the inverse may be quicker, for about the work done so far.
+            // Only the low end keeps it: the inverse may be quicker. A step there takes some ten times as long, so
+            // that a try in vain costs no more than has been spent.
             let bound = 2.0 - high - high_residual;
             if steps >= patience && bound > low {
                 patience = steps.saturating_mul(4);
-                let work = steps.saturating_mul(edges.len());
+                let work = steps.saturating_mul(edges.len()) / 10;
                 let inverse = elimination::lowest_by_inverse(nodes, edges, work);
                 if let Some((gap, error, solves)) = inverse.filter(|(gap, ..)| *gap < bound) {
                     let (second, last) = (1.0 - gap, 1.0 - high);
