@@ -6,6 +6,8 @@
 //! - [`csv`], [`libsvm`]: anybody's own;
 //! - [`folders`]: a folder a node, already dealt out.
 //!
+//! The public originals come from their servers with [`fetch`](mod@fetch).
+//!
 //! A [`Dataset`] is a table to learn from and one to judge by. [`Dataset::pick`] keeps some classes, a
 //! [`Deal`] hands the rest out to nodes, [`standardise`] brings the features to one scale.
 //!
@@ -23,6 +25,7 @@
 pub mod cifar;
 pub mod covtype;
 pub mod csv;
+pub mod fetch;
 pub mod folders;
 pub mod libsvm;
 pub mod mnist;
