@@ -1,14 +1,17 @@
 //! The command `lopa`.
 
 mod command;
+mod files;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use command::Failure;
+use command::data::Data;
 use command::demonstration::{self, Demonstration};
 use command::run::Run;
+use command::topology::Topology;
 
 /// Learning on a fleet of microcontrollers without a server.
 ///
@@ -18,7 +21,8 @@ use command::run::Run;
 #[command(
     version,
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n\n\
+    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  lopa topology ring --nodes 10\n  \
+                  lopa data list\n\n\
                   Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
 )]
 struct Arguments {
@@ -31,6 +35,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Run),
+    Topology(Topology),
+    Data(Data),
     /// Prints a completion script for a shell.
     Completions {
         /// The shell.
@@ -44,6 +50,8 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         None => demonstration::demonstrate(&arguments.demonstration).map_err(Failure::run),
         Some(Command::Run(run)) => run.run(),
+        Some(Command::Topology(topology)) => topology.run(),
+        Some(Command::Data(data)) => data.run(),
         Some(Command::Completions { shell }) => {
             let out = &mut std::io::stdout();
             clap_complete::generate(shell, &mut Arguments::command(), "lopa", out);

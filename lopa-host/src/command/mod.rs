@@ -1,7 +1,9 @@
 //! The subcommands of `lopa`: one file each.
 
+pub(crate) mod data;
 pub(crate) mod demonstration;
 pub(crate) mod run;
+pub(crate) mod topology;
 
 use std::error::Error;
 use std::fmt;

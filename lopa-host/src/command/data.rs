@@ -1,0 +1,180 @@
+//! `lopa data`: fetches and checks the public data sets.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lopa_host::data::fetch::{self, Event, FetchError, Original, State};
+
+use super::Failure;
+use crate::files;
+
+/// Fetches and checks the public data sets.
+///
+/// A file gets its name only once its checksum is right. A fetch that was interrupted goes on where it ended.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lopa data list\n  \
+    lopa data fetch mnist --dir data/mnist\n  \
+    lopa data check mnist --dir data/mnist\n\n\
+    Exit status: 0, 1 no server gave the file or a file is not right, 2 bad usage, input or disk.")]
+pub(crate) struct Data {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Lists the data sets: what they are, how large, on which terms, and where they come from.
+    List,
+    /// Fetches a data set into a folder.
+    Fetch {
+        /// The data set: mnist, covtype or cifar10.
+        name: String,
+        /// The folder; data/NAME if not given.
+        #[arg(long)]
+        dir: Option<PathBuf>,
+        /// A folder on a server of your own that has the files under their names; no other server is asked.
+        #[arg(long, value_name = "URL")]
+        mirror: Option<String>,
+    },
+    /// Says whether the files in a folder are the originals.
+    Check {
+        /// The data set: mnist, covtype or cifar10.
+        name: String,
+        /// The folder; data/NAME if not given.
+        #[arg(long)]
+        dir: Option<PathBuf>,
+    },
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        if error.is_local() { Self::input(error) } else { Self::run(error) }
+    }
+}
+
+impl Data {
+    /// Does what the subcommand says.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.command {
+            Command::List => print(&list()),
+            Command::Fetch { name, dir, mirror } => {
+                let mut set = fetch::named(name)?;
+                if let Some(mirror) = mirror {
+                    use_mirror(&mut set, mirror)?;
+                }
+                get(&set, &folder(name, dir.as_ref()))
+            }
+            Command::Check { name, dir } => {
+                check(&fetch::named(name)?, &folder(name, dir.as_ref()))
+            }
+        }
+    }
+}
+
+fn folder(name: &str, dir: Option<&PathBuf>) -> PathBuf {
+    dir.cloned().unwrap_or_else(|| Path::new("data").join(name))
+}
+
+fn use_mirror(set: &mut Original, mirror: &str) -> Result<(), Failure> {
+    if !(mirror.starts_with("http://") || mirror.starts_with("https://")) {
+        let what = format!("--mirror {mirror} is no address: it begins with https:// or http://");
+        return Err(Failure::input(what));
+    }
+    for file in &mut set.files {
+        file.urls = vec![format!("{}/{}", mirror.trim_end_matches('/'), file.name)];
+    }
+    Ok(())
+}
+
+fn list() -> String {
+    let mut text = String::new();
+    for set in fetch::known() {
+        text += &format!("{}\n  {}\n  terms: {}\n", set.name, set.title, set.terms);
+        for home in &set.homes {
+            text += &format!("  home:  {home}\n");
+        }
+        for file in &set.files {
+            let size = file.size.map_or(String::new(), |size| format!(", {size} bytes"));
+            let md5 = file.sums.md5.as_deref().unwrap_or("unknown");
+            text += &format!("  file:  {}{size}, md5 {md5}\n", file.name);
+            for url in &file.urls {
+                text += &format!("         {url}\n");
+            }
+        }
+        text.push('\n');
+    }
+    text + "`lopa data fetch NAME --dir DIR` fetches one, `lopa data check NAME --dir DIR` checks what is there\n"
+}
+
+fn check(set: &Original, folder: &Path) -> Result<(), Failure> {
+    let states = fetch::check(set, folder)?;
+    let mut text = String::new();
+    for (path, state) in &states {
+        text += &format!("{}: {state}\n", path.display());
+    }
+    print(&text)?;
+    let fine = |state: &State| matches!(state, State::Right | State::Unproven);
+    let bad = states.iter().filter(|(_, state)| !fine(state)).count();
+    if bad > 0 {
+        return Err(Failure::run(format!(
+            "{bad} of {} files of {} are not right: `lopa data fetch {} --dir {}` gets them",
+            states.len(),
+            set.name,
+            set.name,
+            folder.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Fetches: a line for each file, and on a terminal who is asked and a bar.
+fn get(set: &Original, folder: &Path) -> Result<(), Failure> {
+    let bar = bytes_bar();
+    let mut lines = String::new();
+    let result = fetch::fetch(set, folder, &mut |event| match event {
+        Event::There(path) => lines += &format!("{}: there and right\n", path.display()),
+        Event::Fetched(path) => {
+            lines += &format!("{}: fetched, checksum right\n", path.display());
+        }
+        Event::Unpacked(path) => lines += &format!("{}: unpacked\n", path.display()),
+        Event::Aside { from, to } => {
+            let (from, to) = (from.display(), to.display());
+            lines += &format!("{from}: was not the original, is now {to}\n");
+        }
+        Event::Asking { url, from: 0 } => bar.println(url),
+        Event::Asking { url, from } => bar.println(format!("{url}, going on after {from} bytes")),
+        Event::Bytes { have, all } => {
+            if let Some(all) = all {
+                bar.set_length(all);
+            }
+            bar.set_position(have);
+        }
+        Event::Failed { trouble, .. } => bar.println(format!("  {trouble}")),
+        _ => {}
+    });
+    bar.finish_and_clear();
+    print(&lines)?;
+    result?;
+    let dir = toml::Value::String(folder.display().to_string());
+    print(&format!(
+        "for `lopa run`, the folder relative to its file:\n  [data]\n  source = \"{}\"\n  dir = {dir}\n",
+        set.name
+    ))
+}
+
+/// A bar of bytes on a terminal, nothing in a pipe.
+fn bytes_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    }
+    let template = "{bar:40} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
+    let style = ProgressStyle::with_template(template).expect("a fixed template");
+    ProgressBar::new(0).with_style(style)
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    files::print(text).map_err(|error| Failure::run(format!("cannot print: {error}")))
+}

@@ -1,0 +1,381 @@
+//! Fetching data sets, from servers on this very machine that do all that servers do. Nothing here needs a network.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+
+use lopa_host::data::fetch::{
+    self, Event, FetchError, Original, State, Sums, Trouble, Wanted, Wrong,
+};
+
+#[path = "fetch/command.rs"]
+mod command;
+#[path = "fetch/server.rs"]
+mod server;
+
+use server::{Habit, Server, gzip, names, noise, plain};
+
+/// A data set of one file with these bytes, at these addresses.
+fn set(bytes: &[u8], urls: &[String]) -> Original {
+    Original {
+        name: "noise".into(),
+        title: String::new(),
+        terms: String::new(),
+        homes: vec!["https://noise.example/home".into()],
+        files: vec![Wanted {
+            name: "noise.bin".into(),
+            urls: urls.to_vec(),
+            size: Some(bytes.len() as u64),
+            sums: Sums::of(bytes).unwrap(),
+            ..Wanted::default()
+        }],
+    }
+}
+
+fn fetch(set: &Original, folder: &Path) -> Result<(), FetchError> {
+    fetch::fetch(set, folder, &mut |_| {})
+}
+
+/// What each server did.
+#[track_caller]
+fn troubles(result: Result<(), FetchError>) -> Vec<Trouble> {
+    match result.unwrap_err() {
+        FetchError::Servers(servers) => servers.tried.into_iter().map(|(_, why)| why).collect(),
+        other => panic!("{other}"),
+    }
+}
+
+const SIZE: u32 = 300_000;
+
+#[test]
+fn a_file_comes_once() {
+    let bytes = noise(SIZE);
+    for habit in [
+        plain(&bytes),
+        Habit { silent: true, ..plain(&bytes) },
+        Habit { chunked: true, ..plain(&bytes) },
+    ] {
+        let server = Server::new([("noise.bin", habit)]);
+        let set = set(&bytes, &[server.url("noise.bin")]);
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("data/noise");
+        let mut last = 0;
+        fetch::fetch(&set, &inner, &mut |event| {
+            if let Event::Bytes { have, .. } = event {
+                last = have;
+            }
+        })
+        .unwrap();
+        assert_eq!(last, u64::from(SIZE));
+        assert_eq!(fs::read(inner.join("noise.bin")).unwrap(), bytes);
+        assert_eq!(names(&inner), ["noise.bin"]);
+        fetch(&set, &inner).unwrap();
+        assert_eq!(server.asked(), [None], "it is not fetched again");
+    }
+}
+
+#[test]
+fn a_connection_that_ends_is_taken_up_where_it_ended() {
+    let bytes = noise(SIZE);
+    for (silent, chunked) in [(false, false), (true, false), (false, true)] {
+        let habit = Habit { cut: Some(110_000), silent, chunked, ..plain(&bytes) };
+        let server = Server::new([("noise.bin", habit)]);
+        let set = set(&bytes, &[server.url("noise.bin")]);
+        let folder = tempfile::tempdir().unwrap();
+        fetch(&set, folder.path()).unwrap();
+        assert_eq!(fs::read(folder.path().join("noise.bin")).unwrap(), bytes);
+        let asked = server.asked();
+        assert_eq!(asked.len(), 3, "{asked:?}");
+        assert!(asked[0].is_none() && asked[1] < asked[2], "{asked:?}");
+        assert!(asked[1] >= Some(100_000), "{asked:?}");
+    }
+}
+
+#[test]
+fn a_server_without_ranges_gives_all_or_nothing() {
+    let bytes = noise(SIZE);
+    let lame = Habit { ranges: false, ..plain(&bytes) };
+    let broken = Server::new([("noise.bin", Habit { cut: Some(1_000), ..lame.clone() })]);
+    let folder = tempfile::tempdir().unwrap();
+    let (path, part) = (folder.path().join("noise.bin"), folder.path().join("noise.bin.part"));
+    let error = fetch(&set(&bytes, &[broken.url("noise.bin")]), folder.path()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("the connection ended after 1000 bytes of 300000"), "{text}");
+    assert!(text.contains("noise.bin.part: the next try goes on from there"), "{text}");
+    assert!(!path.exists() && fs::read(&part).unwrap() == bytes[..1_000]);
+    assert!(!error.is_local());
+
+    // The next try meets a server that is whole but cannot go on in the middle.
+    let server = Server::new([("noise.bin", lame)]);
+    fetch(&set(&bytes, &[server.url("noise.bin")]), folder.path()).unwrap();
+    assert_eq!(server.asked(), [Some(1_000)]);
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert_eq!(names(folder.path()), ["noise.bin"]);
+}
+
+#[test]
+fn what_an_earlier_try_left_is_used_if_it_is_right() {
+    let bytes = noise(SIZE);
+    let (third, all) = (&bytes[..100_000], u64::from(SIZE));
+    let other = vec![7; SIZE as usize + 9];
+    let elsewhere = Habit { elsewhere: true, ..plain(&bytes) };
+    // What lies there, how the server is, whether the length is known, and what it is asked.
+    for (left, habit, known, asked) in [
+        (third, plain(&bytes), true, vec![Some(100_000)]),
+        (&bytes[..], plain(&bytes), true, vec![]),
+        (&bytes[..], plain(&bytes), false, vec![Some(all)]),
+        // Of another file: once more from the start.
+        (&other[..500], plain(&bytes), true, vec![Some(500), None]),
+        (&other[..SIZE as usize], plain(&bytes), true, vec![None]),
+        (&other[..], plain(&bytes), true, vec![None]),
+        (&other[..], plain(&bytes), false, vec![Some(all + 9), None]),
+        (third, elsewhere, true, vec![Some(100_000), None]),
+    ] {
+        let server = Server::new([("noise.bin", habit)]);
+        let mut set = set(&bytes, &[server.url("noise.bin")]);
+        set.files[0].size = set.files[0].size.filter(|_| known);
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("noise.bin.part"), left).unwrap();
+        fetch(&set, folder.path()).unwrap();
+        assert_eq!(server.asked(), asked);
+        assert_eq!(fs::read(folder.path().join("noise.bin")).unwrap(), bytes);
+        assert_eq!(names(folder.path()), ["noise.bin"]);
+    }
+}
+
+#[test]
+fn the_next_server_is_asked_when_one_fails() {
+    let bytes = noise(SIZE);
+    let mut wrong = bytes.clone();
+    wrong[77_777] ^= 1;
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = Server::new([
+        ("wrong", plain(&wrong)),
+        ("page", plain(b"\n<!DOCTYPE html><title>Sign in</title>")),
+        ("busy", Habit { status: Some(503), ..Habit::default() }),
+        ("short", plain(&bytes[..5_000])),
+        ("endless", plain(&vec![0; 8 * SIZE as usize + (2 << 20)])),
+        ("cut", Habit { cut: Some(200_000), ranges: false, ..plain(&bytes) }),
+        ("right", plain(&bytes)),
+    ]);
+    let bad = ["wrong", "page", "gone", "busy", "short", "endless"];
+    let mut urls: Vec<String> = bad.iter().map(|name| server.url(name)).collect();
+    urls.push(format!("http://{nobody}/noise.bin"));
+    let folder = tempfile::tempdir().unwrap();
+
+    let found = troubles(fetch(&set(&bytes, &urls), folder.path()));
+    let checksum = |size, page| Trouble::Checksum { size, page };
+    assert_eq!(found[..2], [checksum(u64::from(SIZE), false), checksum(38, true)]);
+    assert_eq!(found[2..5], [Trouble::Status(404), Trouble::Status(503), checksum(5_000, false)]);
+    assert!(matches!(found[5], Trouble::Long { .. }), "{:?}", found[5]);
+    assert!(matches!(found[6], Trouble::Connect(_)), "{:?}", found[6]);
+    assert!(names(folder.path()).is_empty(), "nothing wrong is kept");
+
+    let error = fetch(&set(&bytes, &urls), folder.path()).unwrap_err().to_string();
+    for text in [
+        "/gone: status 404: the file is not there any more",
+        "/wrong: sends 300000 bytes with a wrong checksum",
+        "/page: sends a web page, not the file",
+        "/busy: the server answers with status 503",
+        "https://noise.example/home",
+        "`lopa data check noise --dir",
+        folder.path().to_str().unwrap(),
+    ] {
+        assert!(error.contains(text), "{text} is not in\n{error}");
+    }
+
+    // What one server began, the last one completes.
+    urls.extend([server.url("cut"), server.url("right")]);
+    let mut failed = 0;
+    fetch::fetch(&set(&bytes, &urls), folder.path(), &mut |event| {
+        failed += u32::from(matches!(event, Event::Failed { .. }));
+    })
+    .unwrap();
+    assert_eq!(failed, 8);
+    assert_eq!(server.log.lock().unwrap().last().unwrap(), &("/right".into(), Some(200_000)));
+    assert_eq!(fs::read(folder.path().join("noise.bin")).unwrap(), bytes);
+}
+
+#[test]
+fn a_wrong_file_gives_its_name_back_but_is_not_lost() {
+    let bytes = noise(SIZE);
+    let server = Server::new([("noise.bin", plain(&bytes))]);
+    let good = set(&bytes, &[server.url("noise.bin")]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noise.bin");
+    for (round, expected) in [
+        vec!["noise.bin", "noise.bin.wrong"],
+        vec!["noise.bin", "noise.bin.wrong", "noise.bin.wrong2"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fs::write(&path, format!("mine {round}")).unwrap();
+        fetch(&good, folder.path()).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        assert_eq!(names(folder.path()), expected);
+    }
+    let aside = fs::read_to_string(folder.path().join("noise.bin.wrong2")).unwrap();
+    assert_eq!(aside, "mine 1");
+}
+
+#[test]
+fn disks_that_do_not_take_it_are_named() {
+    let bytes = noise(SIZE);
+    let server = Server::new([("noise.bin", plain(&bytes))]);
+    let set = set(&bytes, &[server.url("noise.bin"), server.url("noise.bin")]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = fetch(&set, &file).unwrap_err();
+    assert!(error.is_local() && error.to_string().starts_with("cannot write"), "{error}");
+    assert!(server.asked().is_empty());
+
+    #[cfg(target_os = "linux")]
+    {
+        // A device that is always full.
+        let part = folder.path().join("noise.bin.part");
+        std::os::unix::fs::symlink("/dev/full", part).unwrap();
+        let error = fetch(&set, folder.path()).unwrap_err();
+        let text = error.to_string();
+        assert!(error.is_local() && text.starts_with("the disk is full, "), "{text}");
+        assert_eq!(server.asked().len(), 1, "another server does not help");
+        assert!(!folder.path().join("noise.bin").exists());
+    }
+}
+
+/// A gzipped text, published in one packing and served in another.
+fn packed() -> (Vec<u8>, Original) {
+    let text: Vec<u8> = (0..2_000).flat_map(|i| format!("{i},{}\n", i * i).into_bytes()).collect();
+    let published = gzip(&text, 9);
+    let mut set = set(&published, &[]);
+    set.files[0] = Wanted {
+        name: "rows.data.gz".into(),
+        size: None,
+        content: Some(Sums::of(&text[..]).unwrap()),
+        lines: Some(2_000),
+        ..set.files[0].clone()
+    };
+    (text, set)
+}
+
+#[test]
+fn what_counts_in_a_packed_file_is_what_it_holds() {
+    let (text, mut set) = packed();
+    for served in [gzip(&text, 9), gzip(&text, 1), text.clone()] {
+        let server = Server::new([("rows.data.gz", plain(&served))]);
+        set.files[0].urls = vec![server.url("rows.data.gz")];
+        let folder = tempfile::tempdir().unwrap();
+        fetch(&set, folder.path()).unwrap();
+        assert_eq!(fs::read(folder.path().join("rows.data.gz")).unwrap(), served);
+        assert_eq!(fetch::check(&set, folder.path()).unwrap()[0].1, State::Right);
+    }
+    // Unpacked by hand: nothing is asked of anyone.
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("rows.data"), &text).unwrap();
+    set.files[0].urls.clear();
+    fetch(&set, folder.path()).unwrap();
+    assert_eq!(names(folder.path()), ["rows.data"]);
+}
+
+#[test]
+fn a_check_says_what_is_wrong() {
+    let (text, set) = packed();
+    let folder = tempfile::tempdir().unwrap();
+    let (gz, data) = (folder.path().join("rows.data.gz"), folder.path().join("rows.data"));
+    let state = || fetch::check(&set, folder.path()).unwrap().remove(0);
+    assert_eq!(state(), (gz.clone(), State::Missing));
+    assert_eq!(fetch::check(&set, Path::new("no/such/folder")).unwrap()[0].1, State::Missing);
+
+    // Cut at the end of a line: a loader cannot tell.
+    let end = text.len() / 2 + text[text.len() / 2..].iter().position(|b| *b == b'\n').unwrap() + 1;
+    let lines = text[..end].iter().filter(|byte| **byte == b'\n').count() as u64;
+    fs::write(&data, &text[..end]).unwrap();
+    let wrong = Wrong { size: end as u64, expected: None, lines: Some((lines, 2_000)) };
+    assert_eq!(state(), (data.clone(), State::Wrong(wrong)));
+    assert_eq!(state().1.to_string(), format!("wrong: {lines} lines of 2000"));
+    fs::remove_file(&data).unwrap();
+
+    let whole = gzip(&text, 6);
+    for damaged in [&whole[..whole.len() / 2], &whole[..5], b"", b"\x1f\x8b\x08 no gzip at all"] {
+        fs::write(&gz, damaged).unwrap();
+        assert!(matches!(state().1, State::Wrong(_)), "{:?}", state());
+    }
+    fs::write(&gz, &whole).unwrap();
+    assert_eq!(state().1, State::Right);
+    assert_eq!(names(folder.path()), ["rows.data.gz"], "a check changes nothing");
+}
+
+/// An archive with these files, and one more that nobody wants, in places where nobody wants any.
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, bytes) in files.iter().chain([&("readme.html", &b"<html>"[..])]) {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        // Past the checks of whoever writes archives properly.
+        let path = format!("../../escaped/{name}");
+        header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+        header.set_cksum();
+        builder.append(&header, *bytes).unwrap();
+    }
+    gzip(&builder.into_inner().unwrap(), 6)
+}
+
+fn archived(bytes: &[u8], server: &Server) -> Original {
+    let mut set = set(bytes, &[server.url("a.tar.gz")]);
+    set.files[0].name = "a.tar.gz".into();
+    set.files[0].members = vec![("one.bin".into(), 5_000), ("two.bin".into(), 3_000)];
+    set
+}
+
+#[test]
+fn an_archive_is_unpacked_and_nothing_else() {
+    let (one, two) = (noise(5_000), noise(8_000)[5_000..].to_vec());
+    let bytes = archive(&[("one.bin", &one), ("two.bin", &two)]);
+    let server = Server::new([("a.tar.gz", plain(&bytes))]);
+    let set = archived(&bytes, &server);
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("deep/down");
+    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    let states = || -> Vec<State> {
+        fetch::check(&set, &folder).unwrap().into_iter().map(|(_, state)| state).collect()
+    };
+    fetch(&set, &folder).unwrap();
+    assert_eq!((read("one.bin"), read("two.bin")), (one.clone(), two.clone()));
+    assert_eq!(names(&folder), ["a.tar.gz", "one.bin", "two.bin"]);
+    assert_eq!(names(outer.path()), ["deep"]);
+    assert_eq!(states(), [State::Right, State::Right, State::Right]);
+
+    // What is lost or damaged comes back from the archive.
+    fs::remove_file(folder.join("one.bin")).unwrap();
+    let mut damaged = two.clone();
+    damaged[1_234] ^= 1;
+    fs::write(folder.join("two.bin"), &damaged).unwrap();
+    let wrong = State::Wrong(Wrong { size: 3_000, expected: None, lines: None });
+    assert_eq!(states(), [State::Right, State::Missing, wrong]);
+    fetch(&set, &folder).unwrap();
+    assert_eq!((read("one.bin"), read("two.bin"), read("two.bin.wrong")), (one, two, damaged));
+    assert_eq!(server.asked().len(), 1);
+
+    // Without the archive there is only the length.
+    fs::remove_file(folder.join("a.tar.gz")).unwrap();
+    fs::write(folder.join("two.bin"), "short").unwrap();
+    let wrong = State::Wrong(Wrong { size: 5, expected: Some(3_000), lines: None });
+    assert_eq!(states(), [State::Unproven, wrong]);
+}
+
+#[test]
+fn an_archive_without_its_files_leaves_nothing() {
+    let bytes = archive(&[("one.bin", &noise(5_000)), ("two.bin", &noise(2_999))]);
+    let mut damaged = bytes.clone();
+    let middle = damaged.len() / 2;
+    damaged.truncate(middle);
+    for (bytes, expected) in [(bytes, "holds no whole two.bin"), (damaged, "cannot read")] {
+        let server = Server::new([("a.tar.gz", plain(&bytes))]);
+        let folder = tempfile::tempdir().unwrap();
+        let error = fetch(&archived(&bytes, &server), folder.path()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(names(folder.path()), ["a.tar.gz"]);
+    }
+}

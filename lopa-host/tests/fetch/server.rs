@@ -1,0 +1,150 @@
+//! A server on this very machine, with the bad habits that servers have.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use flate2::{Compression, write::GzEncoder};
+
+/// What a server does with a file.
+#[derive(Clone, Default)]
+pub struct Habit {
+    pub bytes: Vec<u8>,
+    /// Whether it can begin in the middle.
+    pub ranges: bool,
+    /// Whether it begins elsewhere than asked.
+    pub elsewhere: bool,
+    /// After how many bytes it hangs up.
+    pub cut: Option<usize>,
+    /// Whether it says how long the file is, and if not, whether it sends it in chunks.
+    pub silent: bool,
+    pub chunked: bool,
+    /// Another status than success.
+    pub status: Option<u16>,
+}
+
+pub type Log = Arc<Mutex<Vec<(String, Option<u64>)>>>;
+
+/// A server: its address, and who asked for what, from which byte on.
+pub struct Server {
+    pub address: String,
+    pub log: Log,
+}
+
+impl Server {
+    pub fn new(files: impl IntoIterator<Item = (&'static str, Habit)>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let files: BTreeMap<String, Habit> =
+            files.into_iter().map(|(name, habit)| (format!("/{name}"), habit)).collect();
+        let log = Log::default();
+        let seen = Arc::clone(&log);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                // Who hangs up on the server is none of its business.
+                let _ = stream.and_then(|stream| answer(&stream, &files, &seen));
+            }
+        });
+        Self { address, log }
+    }
+
+    pub fn url(&self, name: &str) -> String {
+        format!("{}/{name}", self.address)
+    }
+
+    /// The first byte of each request so far.
+    pub fn asked(&self) -> Vec<Option<u64>> {
+        self.log.lock().unwrap().iter().map(|(_, from)| *from).collect()
+    }
+}
+
+fn answer(
+    mut stream: &TcpStream,
+    files: &BTreeMap<String, Habit>,
+    log: &Log,
+) -> std::io::Result<()> {
+    let mut lines = BufReader::new(stream).lines();
+    let first = lines.next().transpose()?.unwrap_or_default();
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut from = None;
+    for line in lines {
+        let line = line?.to_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(range) = line.strip_prefix("range: bytes=") {
+            from = range.trim_end_matches('-').parse::<u64>().ok();
+        }
+    }
+    log.lock().unwrap().push((path.clone(), from));
+    let Some(habit) = files.get(&path) else {
+        return write!(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone");
+    };
+    if let Some(status) = habit.status {
+        return write!(stream, "HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n");
+    }
+    let all = habit.bytes.len();
+    let mut head = String::from("HTTP/1.1 ");
+    let body = match from.filter(|_| habit.ranges).map(|from| from as usize) {
+        Some(from) if from >= all => {
+            return write!(
+                stream,
+                "HTTP/1.1 416 No\r\nContent-Range: bytes */{all}\r\nContent-Length: 0\r\n\r\n"
+            );
+        }
+        Some(from) => {
+            let from = if habit.elsewhere { from / 2 } else { from };
+            head += &format!("206 Part\r\nContent-Range: bytes {from}-{}/{all}\r\n", all - 1);
+            &habit.bytes[from..]
+        }
+        None => {
+            head += "200 OK\r\n";
+            &habit.bytes[..]
+        }
+    };
+    head += "Connection: close\r\n";
+    if habit.chunked {
+        head += "Transfer-Encoding: chunked\r\n";
+    } else if !habit.silent {
+        head += &format!("Content-Length: {}\r\n", body.len());
+    }
+    stream.write_all((head + "\r\n").as_bytes())?;
+    let sent = &body[..habit.cut.unwrap_or(body.len()).min(body.len())];
+    if !habit.chunked {
+        return stream.write_all(sent);
+    }
+    for piece in sent.chunks(1000) {
+        write!(stream, "{:x}\r\n", piece.len())?;
+        stream.write_all(piece)?;
+        stream.write_all(b"\r\n")?;
+    }
+    if sent.len() == body.len() { stream.write_all(b"0\r\n\r\n") } else { Ok(()) }
+}
+
+/// A file that no one would guess.
+pub fn noise(length: u32) -> Vec<u8> {
+    (0..length).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+pub fn gzip(bytes: &[u8], level: u32) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A server's file as it should be.
+pub fn plain(bytes: &[u8]) -> Habit {
+    Habit { bytes: bytes.into(), ranges: true, ..Habit::default() }
+}
+
+/// The names in a folder.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
