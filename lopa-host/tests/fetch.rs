@@ -136,8 +136,15 @@ fn what_an_earlier_try_left_is_used_if_it_is_right() {
         set.files[0].size = set.files[0].size.filter(|_| known);
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("noise.bin.part"), left).unwrap();
-        fetch(&set, folder.path()).unwrap();
+        let mut most = 0;
+        fetch::fetch(&set, folder.path(), &mut |event| {
+            if let Event::Bytes { have, .. } = event {
+                most = most.max(have);
+            }
+        })
+        .unwrap();
         assert_eq!(server.asked(), asked);
+        assert!(most <= all, "a piece from elsewhere is not put behind what is there");
         assert_eq!(fs::read(folder.path().join("noise.bin")).unwrap(), bytes);
         assert_eq!(names(folder.path()), ["noise.bin"]);
     }
