@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// A file could not be written.
 #[derive(Debug)]
-pub(crate) struct WriteError {
-    path: PathBuf,
-    error: io::Error,
+pub struct WriteError {
+    /// Which one.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
 }
 
 impl fmt::Display for WriteError {
@@ -18,17 +20,28 @@ impl fmt::Display for WriteError {
     }
 }
 
+impl std::error::Error for WriteError {}
+
+/// Writes a file beside its place and moves it there when it is whole.
+///
+/// # Errors
+/// Says why not; what was there before is still there.
+pub fn put(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    put_all(&[(path.to_path_buf(), bytes)])
+}
+
 /// Writes each file beside its place and moves all there once all are whole: if one cannot be written, what was there
 /// before is still there.
-pub(crate) fn put_all(files: &[(PathBuf, String)]) -> Result<(), WriteError> {
-    let result = files.iter().try_for_each(|(path, text)| {
+///
+/// # Errors
+/// Names the one that could not be written.
+pub fn put_all<B: AsRef<[u8]>>(files: &[(PathBuf, B)]) -> Result<(), WriteError> {
+    let wrong = |path: &PathBuf, error| WriteError { path: path.clone(), error };
+    let result = files.iter().try_for_each(|(path, bytes)| {
         if path.is_dir() {
-            return Err(WriteError {
-                path: path.clone(),
-                error: io::ErrorKind::IsADirectory.into(),
-            });
+            return Err(wrong(path, io::ErrorKind::IsADirectory.into()));
         }
-        write(&beside(path), text).map_err(|error| WriteError { path: path.clone(), error })
+        write(&beside(path), bytes.as_ref()).map_err(|error| wrong(path, error))
     });
     if result.is_err() {
         // Those that were not begun are not there.
@@ -36,17 +49,8 @@ pub(crate) fn put_all(files: &[(PathBuf, String)]) -> Result<(), WriteError> {
     }
     result?;
     files.iter().try_for_each(|(path, _)| {
-        fs::rename(beside(path), path).map_err(|error| WriteError { path: path.clone(), error })
+        fs::rename(beside(path), path).map_err(|error| wrong(path, error))
     })
-}
-
-/// Writes a text to standard output. Whoever reads it may stop early, as `head` does.
-pub(crate) fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
-    }
 }
 
 fn beside(path: &Path) -> PathBuf {
@@ -55,8 +59,8 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write(path: &Path, text: &str) -> io::Result<()> {
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()
 }

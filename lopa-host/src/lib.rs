@@ -1,18 +1,20 @@
 //! Simulate LoPA networks on a host, with the same nodes as on a chip.
 //!
-//! - [`config`]: a network described in a file; [`run`]: from the file to the [`outputs`], with [`metrics`] in a [`record`];
+//! - [`config`]: a network described in a file; [`run`]: from the file to the [`outputs`];
 //! - [`topology`]: who talks to whom, and with which weight;
 //! - [`data`]: samples from files, dealt out to nodes;
 //! - [`synthetic`]: data with a known truth; [`quadratics`]: problems with a closed form;
 //! - [`simulation`]: a network that runs, all in one memory;
-//! - [`exact`]: what no node computes, and how far the nodes are from it;
-//! - [`linked`]: the same over links, in simulated time, with [`fault`]s.
-//! - [`plot`]: charts of [`record`]s, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
+//! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
+//! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
+//! - [`sweep`]: which step sizes suit a network;
+//! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod config;
 pub mod data;
 pub mod exact;
 pub mod fault;
+pub mod files;
 pub mod linked;
 pub mod metrics;
 pub mod outputs;
@@ -23,5 +25,6 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod simulation;
+pub mod sweep;
 pub mod synthetic;
 pub mod topology;

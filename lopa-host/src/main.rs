@@ -1,16 +1,17 @@
 //! The command `lopa`.
 
 mod command;
-mod files;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use command::Failure;
+use command::compare::Compare;
 use command::data::Data;
 use command::demonstration::{self, Demonstration};
 use command::run::Run;
+use command::sweep::SweepCommand;
 use command::topology::Topology;
 
 /// Learning on a fleet of microcontrollers without a server.
@@ -21,8 +22,9 @@ use command::topology::Topology;
 #[command(
     version,
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  lopa topology ring --nodes 10\n  \
-                  lopa data list\n\n\
+    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  \
+                  lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
+                  lopa topology ring --nodes 10\n  lopa data list\n\n\
                   Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
 )]
 struct Arguments {
@@ -35,6 +37,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Run),
+    Compare(Compare),
+    Sweep(SweepCommand),
     Topology(Topology),
     Data(Data),
     /// Prints a completion script for a shell.
@@ -50,6 +54,8 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         None => demonstration::demonstrate(&arguments.demonstration).map_err(Failure::run),
         Some(Command::Run(run)) => run.run(),
+        Some(Command::Compare(compare)) => compare.run(),
+        Some(Command::Sweep(sweep)) => sweep.run(),
         Some(Command::Topology(topology)) => topology.run(),
         Some(Command::Data(data)) => data.run(),
         Some(Command::Completions { shell }) => {

@@ -1,42 +1,60 @@
-//! What a run leaves behind: metrics.csv, state.json, summary.json.
+//! What a run leaves behind: metrics.csv, state.json, summary.json, report.html and its figures.
 //!
 //! Each file is written beside its place and moved there when it is whole: a run that fails leaves the results of an
 //! earlier one as they were.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::config::Experiment;
+use crate::files::{self, WriteError};
+use crate::metrics::Metric;
+use crate::plot;
 use crate::problem::AnyProblem;
 use crate::record::Record;
+use crate::report::{self, Figure};
 use crate::run::Prepared;
 use crate::simulation::SimulatedNode;
+use crate::topology::drawing;
+
+/// Pixels of a picture for a unit of its SVG: enough for print.
+const PIXELS: f32 = 3.0;
+/// Networks of more nodes are a blot, not a picture.
+const MOST_DRAWN: usize = 2_000;
+
+/// Figures with what their metrics mean.
+#[must_use]
+pub fn explained(figures: Vec<Figure>) -> Vec<Figure> {
+    let explain = |figure: Figure| {
+        let mut words: Vec<&str> = figure
+            .columns
+            .iter()
+            .filter_map(|name| Metric::named(name))
+            .map(Metric::about)
+            .collect();
+        // The three accuracies say the same of other samples.
+        words.truncate(if figure.columns.len() > 1 { 1 } else { words.len() });
+        let text = match words[..] {
+            [] => String::new(),
+            [about] if figure.columns.len() > 1 => about.replace("training ", ""),
+            _ => words.join("; "),
+        };
+        let mut letters = text.chars();
+        let first = letters.next().map(|a| a.to_uppercase().to_string()).unwrap_or_default();
+        let stop = if text.is_empty() { "" } else { "." };
+        figure.explained(&format!("{first}{}{stop}", letters.as_str()))
+    };
+    figures.into_iter().map(explain).collect()
+}
 
 /// A folder for results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outputs {
     folder: PathBuf,
 }
-
-/// A result could not be written.
-#[derive(Debug)]
-pub struct OutputError {
-    path: PathBuf,
-    error: std::io::Error,
-}
-
-impl fmt::Display for OutputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write {}: {}", self.path.display(), self.error)
-    }
-}
-
-impl std::error::Error for OutputError {}
 
 /// A node in `state.json`. Floats are written so that they read back to the same bits.
 #[derive(Debug, Serialize)]
@@ -90,12 +108,12 @@ impl Outputs {
     ///
     /// # Errors
     /// Says which path could not be written.
-    pub fn new(folder: impl Into<PathBuf>) -> Result<Self, OutputError> {
+    pub fn new(folder: impl Into<PathBuf>) -> Result<Self, WriteError> {
         let folder = folder.into();
-        fs::create_dir_all(&folder).map_err(|error| OutputError { path: folder.clone(), error })?;
+        fs::create_dir_all(&folder).map_err(|error| WriteError { path: folder.clone(), error })?;
         let probe = folder.join(".lopa-writes-here");
-        fs::write(&probe, "").map_err(|error| OutputError { path: folder.clone(), error })?;
-        fs::remove_file(&probe).map_err(|error| OutputError { path: probe, error })?;
+        fs::write(&probe, "").map_err(|error| WriteError { path: folder.clone(), error })?;
+        fs::remove_file(&probe).map_err(|error| WriteError { path: probe, error })?;
         Ok(Self { folder })
     }
 
@@ -109,7 +127,7 @@ impl Outputs {
     ///
     /// # Errors
     /// Says which path could not be written.
-    pub fn write(&self, results: &Results<'_>) -> Result<(), OutputError> {
+    pub fn write(&self, results: &Results<'_>) -> Result<(), WriteError> {
         let Results { prepared, nodes, record, finished, losses, .. } = *results;
         self.put("metrics.csv", record.csv().as_bytes())?;
         if let Some(record) = results.node_record {
@@ -137,22 +155,57 @@ impl Outputs {
             experiment: prepared.experiment(),
         };
         self.put("summary.json", &json(&summary))?;
-        self.put("state.json", &json(&States { iteration, nodes }))
+        self.put("state.json", &json(&States { iteration, nodes }))?;
+        self.show(results)
+    }
+
+    /// The report and its pictures.
+    fn show(&self, results: &Results<'_>) -> Result<(), WriteError> {
+        let Results { prepared, record, .. } = *results;
+        let figures = explained(report::charts(record, "iteration"));
+        self.draw(&figures)?;
+        let experiment = prepared.experiment();
+        let network = (prepared.weights().topology().nodes() <= MOST_DRAWN).then(|| {
+            drawing::svg(prepared.weights(), prepared.layout(), &experiment.network.topology)
+        });
+        if let Some(svg) = &network {
+            Self { folder: self.folder.join("figures") }.picture("network", svg)?;
+        }
+        let page = report::of_run(results, figures, network);
+        self.put("report.html", page.html().as_bytes())
+    }
+
+    /// Draws figures: an SVG and a PNG file each, in the folder `figures`.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn draw(&self, figures: &[Figure]) -> Result<(), WriteError> {
+        let folder = Self { folder: self.folder.join("figures") };
+        let made = fs::create_dir_all(&folder.folder);
+        made.map_err(|error| WriteError { path: folder.folder.clone(), error })?;
+        for figure in figures {
+            folder.picture(&figure.stem, &figure.chart.svg())?;
+        }
+        Ok(())
+    }
+
+    /// One picture as SVG and PNG.
+    fn picture(&self, stem: &str, svg: &str) -> Result<(), WriteError> {
+        self.put(&format!("{stem}.svg"), svg.as_bytes())?;
+        let name = format!("{stem}.png");
+        let png = plot::png(svg, PIXELS).map_err(|error| WriteError {
+            path: self.folder.join(&name),
+            error: std::io::Error::other(error),
+        })?;
+        self.put(&name, &png)
     }
 
     /// Writes one file, whole or not at all.
     ///
     /// # Errors
     /// Says which path could not be written.
-    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        let (path, beside) = (self.folder.join(name), self.folder.join(format!(".{name}.part")));
-        let whole = |path: &Path| -> std::io::Result<()> {
-            let mut file = fs::File::create(&beside)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&beside, path)
-        };
-        whole(&path).map_err(|error| OutputError { path, error })
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        files::put(&self.folder.join(name), bytes)
     }
 }
 

@@ -7,8 +7,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lopa_host::data::fetch::{self, Event, FetchError, Original, State};
 
-use super::Failure;
-use crate::files;
+use super::{Failure, print};
 
 /// Fetches and checks the public data sets.
 ///
@@ -173,8 +172,4 @@ fn bytes_bar() -> ProgressBar {
     let template = "{bar:40} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
     let style = ProgressStyle::with_template(template).expect("a fixed template");
     ProgressBar::new(0).with_style(style)
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    files::print(text).map_err(|error| Failure::run(format!("cannot print: {error}")))
 }

@@ -1,13 +1,17 @@
 //! The subcommands of `lopa`: one file each.
 
+pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demonstration;
 pub(crate) mod run;
+pub(crate) mod sweep;
 pub(crate) mod topology;
 
 use std::error::Error;
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -16,6 +20,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub(crate) struct Failure {
     /// 1 a run failed or diverged, 2 bad usage or input.
     pub(crate) status: u8,
+    /// What to tell.
     what: String,
 }
 
@@ -56,4 +61,31 @@ pub(crate) fn threads(threads: Option<u16>) -> Result<(), Failure> {
         .num_threads(usize::from(threads))
         .build_global()
         .map_err(|error| Failure::run(format!("cannot start {threads} threads: {error}")))
+}
+
+/// Becomes true when somebody presses Ctrl-C or asks the process to end; the second time it ends at once.
+pub(crate) fn interrupts() -> Result<&'static AtomicBool, Failure> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static ONCE: Once = Once::new();
+    let mut heard = Ok(());
+    ONCE.call_once(|| {
+        heard = ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(1);
+            }
+        });
+    });
+    heard.map_err(|error| Failure::run(format!("cannot listen for Ctrl-C: {error}")))?;
+    Ok(&STOP)
+}
+
+/// Writes a text to standard output. Whoever reads it may stop early, as `head` does.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::run(format!("cannot print: {error}")))
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,14 +1,13 @@
 //! `lopa run`: simulates the network a file describes.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use lopa_host::config::Experiment;
 use lopa_host::outputs::Outputs;
 use lopa_host::run::{Options, Outcome, Prepared, RunError};
 
-use super::{Failure, progress, threads};
+use super::{Failure, interrupts, progress, threads};
 
 /// Simulates the network a file describes.
 ///
@@ -52,14 +51,14 @@ impl Run {
         let outcome = prepared.run_with(&outputs, options, |round| bar.set_position(round));
         bar.finish_and_clear();
         let Outcome { record, round, finished, losses } = outcome?;
-        println!("{:<20} {round}", "rounds");
+        println!("{:<26} {round}", "rounds");
         let last = record.rows().last();
         for (at, column) in record.columns().iter().enumerate().skip(1) {
             if let Some(figure) = last.and_then(|row| row[at]) {
-                println!("{:<20} {}", column.title, short(figure));
+                println!("{:<26} {}", column.title, short(figure));
             }
         }
-        println!("{:<20} {}", "results", self.out.display());
+        println!("{:<26} {}", "results", self.out.display());
         if losses > 0 {
             eprintln!(
                 "lopa: nodes lost one another {losses} times, so the bits are not those of one memory; \
@@ -84,16 +83,4 @@ fn short(figure: f64) -> String {
         _ if small || figure.abs() >= 1e6 => format!("{figure:.5e}"),
         _ => format!("{figure:.6}"),
     }
-}
-
-/// Becomes true when somebody presses Ctrl-C or asks the process to end; the second time it ends at once.
-fn interrupts() -> Result<&'static AtomicBool, Failure> {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
-        }
-    })
-    .map_err(|error| Failure::run(format!("cannot listen for Ctrl-C: {error}")))?;
-    Ok(&STOP)
 }

@@ -130,7 +130,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    fn check(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let value = |what: &str| Err(ConfigError::Value(what.into()));
         if self.network.nodes == 0 {
             return value("network.nodes is 0: a network needs at least one node");

@@ -6,6 +6,7 @@ use lopa_core::samples::Samples;
 use rayon::prelude::*;
 
 use super::{Metric, accuracy};
+use crate::exact::{Coefficients, Exact, Figures};
 use crate::problem::AnyProblem;
 use crate::record::{Column, Record, Scale};
 use crate::simulation::SimulatedNode;
@@ -36,6 +37,8 @@ pub struct Meter<'a> {
     metrics: Vec<Metric>,
     /// None where problems know no samples.
     samples: Vec<NodeSamples<'a>>,
+    /// The weights of the Lyapunov function, if it is wanted.
+    coefficients: Option<Coefficients>,
 }
 
 /// The figures of single nodes, in the order of [`Meter::node_columns`].
@@ -48,10 +51,15 @@ const PER_NODE: [Metric; 5] = [
 ];
 
 impl<'a> Meter<'a> {
-    /// Measures these metrics; `samples` are the nodes' own, none for problems without samples.
+    /// Measures these metrics; `samples` are the nodes' own, none for problems without samples; without
+    /// `coefficients` there is no Lyapunov function.
     #[must_use]
-    pub const fn new(metrics: Vec<Metric>, samples: Vec<NodeSamples<'a>>) -> Self {
-        Self { metrics, samples }
+    pub const fn new(
+        metrics: Vec<Metric>,
+        samples: Vec<NodeSamples<'a>>,
+        coefficients: Option<Coefficients>,
+    ) -> Self {
+        Self { metrics, samples, coefficients }
     }
 
     /// A record without rows.
@@ -70,13 +78,17 @@ impl<'a> Meter<'a> {
     }
 
     /// Measures the network: a row of [`Meter::record`].
+    #[must_use]
     pub fn measure(
-        &mut self,
+        &self,
         nodes: &[SimulatedNode<AnyProblem<'_>>],
         traffic: Option<Traffic>,
         seconds: f64,
     ) -> Vec<Option<f64>> {
         let own = self.own(nodes, &self.metrics);
+        let exact = self.exact(nodes);
+        let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
+        let exact = |of: fn(&Figures) -> f64| exact.as_ref().map(of);
         let first = nodes.first();
         let counts = first.map(|node| node.evaluations().to_array());
         let count = |index: usize| counts.map(|counts| counts[index] as f64);
@@ -91,7 +103,10 @@ impl<'a> Meter<'a> {
             }
             Metric::Consensus => Some(consensus(nodes)),
             Metric::Tracking => Some(tracking(nodes)),
-            Metric::Hypergradient | Metric::InnerError | Metric::HvError | Metric::Lyapunov => None,
+            Metric::Hypergradient => exact(|figures| figures.hypergradient),
+            Metric::InnerError => exact(|figures| figures.inner_error),
+            Metric::HvError => exact(|figures| figures.hv_error),
+            Metric::Lyapunov => lyapunov,
             Metric::InnerGradients => count(0),
             Metric::HessianVectors => count(1),
             Metric::CrossVectors => count(2),
@@ -114,6 +129,17 @@ impl<'a> Meter<'a> {
             [Some(iteration), Some(number as f64)].into_iter().chain(own).collect()
         };
         own.into_iter().enumerate().map(row).collect()
+    }
+
+    /// Exact figures, if any are wanted; none where x has left the range in which the problems can be evaluated.
+    ///
+    /// Solutions are sought from the nodes' own variables and not from the last ones, so that a run that was stopped
+    /// and resumed measures the same bits.
+    fn exact(&self, nodes: &[SimulatedNode<AnyProblem<'_>>]) -> Option<Figures> {
+        self.metrics.iter().any(|metric| metric.is_exact()).then(|| {
+            let nodes = nodes.iter().map(|node| (node.problem(), node.state()));
+            Exact::default().measure(nodes).ok()
+        })?
     }
 
     /// Every node's own figures as far as they are wanted, in order of the nodes' numbers whatever the threads do.

@@ -122,6 +122,12 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
+    /// Whether it takes the inner problems' solutions, which cost about a hundred rounds.
+    #[must_use]
+    pub const fn is_exact(self) -> bool {
+        matches!(self, Self::Hypergradient | Self::InnerError | Self::HvError | Self::Lyapunov)
+    }
+
     const fn scale(self) -> Scale {
         match self {
             Self::OuterLoss

@@ -20,9 +20,11 @@
 //! ```
 
 mod charts;
+mod run;
 mod table;
 
 pub use charts::{Figure, averaged, charts, overlay};
+pub use run::of_run;
 pub use table::{Table, summary};
 
 use crate::plot::{Chart, escaped};

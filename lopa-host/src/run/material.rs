@@ -213,6 +213,9 @@ fn partition(text: &str) -> Result<Partition, RunError> {
         ["label-subsets", classes] => {
             classes.parse().ok().map(|classes| Partition::LabelSubsets { classes })
         }
+        ["equal-subsets", classes] => {
+            classes.parse().ok().map(|classes| Partition::EqualSubsets { classes })
+        }
         ["dirichlet", alpha] => alpha.parse().ok().map(|alpha| Partition::Dirichlet { alpha }),
         _ => None,
     };

@@ -9,17 +9,20 @@ pub use material::Material;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::network::NetworkError;
-use lopa_core::node::{Config, NodeError};
+use lopa_core::node::{Config, Node, NodeError};
 
-use crate::config::{ConfigError, Experiment, Start};
-use crate::metrics::{Meter, NodeSamples, Traffic};
-use crate::outputs::{OutputError, Outputs, Results};
+use crate::config::{AlgorithmTable, ConfigError, Experiment, Start};
+use crate::exact::{Coefficients, Constants};
+use crate::files::WriteError;
+use crate::metrics::{Meter, Metric, NodeSamples, Traffic};
+use crate::outputs::{Outputs, Results};
 use crate::problem::AnyProblem;
 use crate::record::Record;
 use crate::simulation::Simulation;
@@ -37,7 +40,7 @@ pub enum RunError {
     /// It diverged, with everything so far written: exit status 1.
     Diverged(NetworkError),
     /// A result could not be written: exit status 1.
-    Output(OutputError),
+    Output(WriteError),
 }
 
 impl fmt::Display for RunError {
@@ -62,8 +65,8 @@ impl From<ConfigError> for RunError {
     }
 }
 
-impl From<OutputError> for RunError {
-    fn from(error: OutputError) -> Self {
+impl From<WriteError> for RunError {
+    fn from(error: WriteError) -> Self {
         Self::Output(error)
     }
 }
@@ -107,7 +110,7 @@ const CHECKPOINT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Prepared {
     experiment: Experiment,
-    material: Material,
+    material: Arc<Material>,
     weights: Weights,
     layout: Layout,
     start: Option<Vec<f32>>,
@@ -130,7 +133,7 @@ impl Prepared {
             weights.fit(&topology).map_err(input)?;
             weights
         };
-        let material = Material::load(&experiment)?;
+        let material = Arc::new(Material::load(&experiment)?);
         let start = match &experiment.run.x0 {
             Start::Number(_) | Start::Random { .. } => None,
             Start::File(path) => Some(numbers(path)?),
@@ -150,7 +153,7 @@ impl Prepared {
 
     /// What nodes learn from.
     #[must_use]
-    pub const fn material(&self) -> &Material {
+    pub fn material(&self) -> &Material {
         &self.material
     }
 
@@ -205,6 +208,20 @@ impl Prepared {
         }
     }
 
+    /// The weights of the Lyapunov function, from constants measured where x starts, wherever it is now.
+    fn coefficients(
+        &self,
+        simulation: &Simulation<AnyProblem<'_>>,
+    ) -> Result<Coefficients, RunError> {
+        let nodes = simulation.nodes();
+        let outer = nodes.first().map_or(0, |node| node.state().x.len());
+        let problems = nodes.iter().map(Node::problem);
+        let constants = Constants::measure(problems, &self.x0(outer), self.experiment.run.seed)
+            .map_err(|error| RunError::Input(format!("run.metrics: lyapunov: {error}")))?;
+        let (rho, steps) = (self.weights.spectrum().rho(), self.experiment.steps()?);
+        Ok(Coefficients::new(&constants, &steps, rho, self.experiment.algorithm.name.scheme()))
+    }
+
     fn engine<'a>(
         &self,
         simulation: Simulation<AnyProblem<'a>>,
@@ -226,12 +243,36 @@ impl Prepared {
         digest.finalize()
     }
 
+    /// The same network on the same data with other step sizes; the data are not copied.
+    ///
+    /// # Errors
+    /// Names the step size that is out of range.
+    pub fn retuned(&self, algorithm: AlgorithmTable) -> Result<Self, RunError> {
+        let experiment = Experiment { algorithm, ..self.experiment.clone() };
+        experiment.check()?;
+        let (material, weights) = (Arc::clone(&self.material), self.weights.clone());
+        let (layout, start) = (self.layout, self.start.clone());
+        Ok(Self { experiment, material, weights, layout, start })
+    }
+
     /// Runs from the beginning to the end, calling `tick` with the rounds done.
     ///
     /// # Errors
     /// On divergence, everything so far is written first.
     pub fn run(&self, outputs: &Outputs, tick: impl FnMut(u64)) -> Result<Outcome, RunError> {
         self.run_with(outputs, Options::default(), tick)
+    }
+
+    /// Runs without a file written, for what was measured alone; ends early once `stop` is true.
+    ///
+    /// # Errors
+    /// Names the node that diverged.
+    pub fn measure(
+        &self,
+        stop: Option<&AtomicBool>,
+        tick: impl FnMut(u64),
+    ) -> Result<Outcome, RunError> {
+        self.go(None, Options { resume: false, stop }, tick)
     }
 
     /// Runs as `options` say, calling `tick` with the rounds done.
@@ -242,11 +283,23 @@ impl Prepared {
         &self,
         outputs: &Outputs,
         options: Options<'_>,
+        tick: impl FnMut(u64),
+    ) -> Result<Outcome, RunError> {
+        self.go(Some(outputs), options, tick)
+    }
+
+    fn go(
+        &self,
+        outputs: Option<&Outputs>,
+        options: Options<'_>,
         mut tick: impl FnMut(u64),
     ) -> Result<Outcome, RunError> {
         let samples = self.material.samples()?;
         let mut simulation = self.simulation(&samples)?;
-        let mut meter = Meter::new(self.experiment.run.metrics.metrics(), samples);
+        let metrics = self.experiment.run.metrics.metrics();
+        let lyapunov = metrics.contains(&Metric::Lyapunov);
+        let coefficients = lyapunov.then(|| self.coefficients(&simulation)).transpose()?;
+        let meter = Meter::new(metrics, samples, coefficients);
         let mut run = Run {
             prepared: self,
             outputs,
@@ -256,7 +309,7 @@ impl Prepared {
             seconds: 0.0,
         };
         let mut before = Traffic::default();
-        if options.resume {
+        if let (true, Some(outputs)) = (options.resume, outputs) {
             let nodes = simulation.nodes_mut();
             let standing = Standing::resume(outputs.folder(), &self.experiment, run.digest, nodes)?;
             [run.record, run.nodes] = standing.records()?;
@@ -266,7 +319,7 @@ impl Prepared {
         let first = engine.nodes().first().map_or(0, |node| node.state().round);
         let (last, every) = (self.experiment.run.iterations, self.experiment.run.record_every);
         if first == 0 || (first == last && !last.is_multiple_of(every)) {
-            run.measure(&mut meter, &engine);
+            run.measure(&meter, &engine);
         }
         tick(first);
         let mut saved = Instant::now();
@@ -282,7 +335,7 @@ impl Prepared {
                 round < last && options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
             let recorded = round.is_multiple_of(every) || round == last || stopped;
             if recorded {
-                run.measure(&mut meter, &engine);
+                run.measure(&meter, &engine);
             }
             tick(round);
             if stopped {
@@ -306,7 +359,8 @@ impl Prepared {
 /// What a run has gathered.
 struct Run<'p> {
     prepared: &'p Prepared,
-    outputs: &'p Outputs,
+    /// Where files go, if they are wanted.
+    outputs: Option<&'p Outputs>,
     digest: u32,
     record: Record,
     /// Figures of single nodes, if they are wanted.
@@ -315,7 +369,7 @@ struct Run<'p> {
 }
 
 impl Run<'_> {
-    fn measure(&mut self, meter: &mut Meter<'_>, engine: &Engine<'_>) {
+    fn measure(&mut self, meter: &Meter<'_>, engine: &Engine<'_>) {
         self.record.push(meter.measure(engine.nodes(), engine.traffic(), self.seconds));
         if self.prepared.experiment.run.per_node {
             meter.measure_nodes(engine.nodes()).into_iter().for_each(|row| self.nodes.push(row));
@@ -323,18 +377,20 @@ impl Run<'_> {
     }
 
     fn save(&self, engine: &Engine<'_>, round: u64) -> Result<(), RunError> {
+        let Some(outputs) = self.outputs else { return Ok(()) };
         let experiment = &self.prepared.experiment;
         let (traffic, records) = (engine.traffic(), [&self.record, &self.nodes]);
         let standing =
             Standing::new(experiment, self.digest, round, self.seconds, traffic, records);
         match standing.bytes(engine.nodes()) {
-            Some(bytes) => Ok(self.outputs.put(checkpoint::NAME, &bytes)?),
+            Some(bytes) => Ok(outputs.put(checkpoint::NAME, &bytes)?),
             None => Ok(()),
         }
     }
 
-    fn write(&self, engine: &Engine<'_>, finished: bool) -> Result<(), OutputError> {
-        self.outputs.write(&Results {
+    fn write(&self, engine: &Engine<'_>, finished: bool) -> Result<(), WriteError> {
+        let Some(outputs) = self.outputs else { return Ok(()) };
+        outputs.write(&Results {
             prepared: self.prepared,
             nodes: engine.nodes(),
             record: &self.record,

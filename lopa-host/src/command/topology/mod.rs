@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lopa_host::config::Experiment;
+use lopa_host::files;
 use lopa_host::topology::{BuildError, Kind, Layout, Weights, drawing, edge_list, find};
 
-use super::Failure;
-use crate::files;
+use super::{Failure, print};
 use figures::Figures;
 
 /// The most nodes whose whole matrix is written.
@@ -309,8 +309,4 @@ fn csv(weights: &Weights) -> String {
         text.push('\n');
     }
     text
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    files::print(text).map_err(|error| Failure::run(format!("cannot print: {error}")))
 }

@@ -1,0 +1,240 @@
+//! `lopa compare`: several runs in the same charts.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use lopa_host::config::Experiment;
+use lopa_host::metrics;
+use lopa_host::outputs::{Outputs, explained};
+use lopa_host::plot::number;
+use lopa_host::record::Record;
+use lopa_host::report::{Report, Table, averaged};
+use lopa_host::run::{Options, Outcome, Prepared};
+
+use super::{Failure, interrupts, progress, threads};
+
+/// Runs several files and draws them in the same charts.
+///
+/// A folder of an earlier run may stand for its file. Each run's results go to a folder of its own in the one for the
+/// results, beside the charts, compare.csv with the last figures, and a report.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  lopa compare lg.toml gt.toml --out both\n  \
+                        lopa compare lg.toml gt.toml --out both --seeds 5 --against hessian_vectors\n  \
+                        lopa compare results-a results-b --out both")]
+pub(crate) struct Compare {
+    /// The files, or folders with results.
+    #[arg(required = true, num_args = 2..)]
+    runs: Vec<PathBuf>,
+    /// The folder for the results.
+    #[arg(long)]
+    out: PathBuf,
+    /// The metric along the horizontal axis: iteration, hessian_vectors, bytes, seconds or any other.
+    #[arg(long, default_value = "iteration")]
+    against: String,
+    /// How many seeds each file gets, counted on from its own: with more than one, means with confidence bands.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    seeds: u16,
+    /// How many threads; all cores if not given. The results do not depend on it.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// What there is of a run.
+enum Source {
+    /// Yet to be run, once a seed.
+    File(Vec<Prepared>),
+    /// What an earlier run measured.
+    Folder(Record),
+}
+
+impl Compare {
+    /// Runs what is to be run, and draws all.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        threads(self.threads)?;
+        let names = names(&self.runs);
+        let known = self.against == "iteration" || metrics::Metric::named(&self.against).is_some();
+        if !known {
+            let all = metrics::Metric::ALL.map(metrics::Metric::name).join(", ");
+            return Err(Failure::input(format!("--against: choose iteration, {all}")));
+        }
+        let sources: Vec<Source> =
+            self.runs.iter().map(|path| self.source(path)).collect::<Result<_, _>>()?;
+        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let rounds: u64 = sources.iter().map(Source::rounds).sum();
+        let bar = progress(rounds, "rounds");
+        let mut records: Vec<Vec<Record>> = Vec::new();
+        let mut configurations = String::new();
+        for (name, source) in names.iter().zip(sources) {
+            let prepared = match source {
+                Source::Folder(record) => {
+                    records.push(vec![record]);
+                    continue;
+                }
+                Source::File(prepared) => prepared,
+            };
+            let mut own = Vec::new();
+            for (seed, prepared) in prepared.iter().enumerate() {
+                let done = bar.position();
+                let tick = |round| bar.set_position(done + round);
+                let options = Options { resume: false, stop: Some(interrupts()?) };
+                // The first seed leaves its files; of the others only figures are wanted.
+                let outcome = if seed == 0 {
+                    let outputs = Outputs::new(self.out.join(name)).map_err(Failure::input)?;
+                    let text = toml::to_string(prepared.experiment()).unwrap_or_default();
+                    configurations += &format!("# {name}\n{text}\n");
+                    prepared.run_with(&outputs, options, tick)
+                } else {
+                    prepared.measure(options.stop, tick)
+                };
+                let Outcome { record, finished, .. } = outcome.map_err(|error| Failure {
+                    what: format!("{name}: {error}"),
+                    ..error.into()
+                })?;
+                if !finished {
+                    bar.finish_and_clear();
+                    return Err(Failure::run(format!("stopped in the middle of {name}")));
+                }
+                own.push(record);
+            }
+            records.push(own);
+        }
+        bar.finish_and_clear();
+        self.write(&outputs, &names, &records, configurations)
+    }
+
+    fn source(&self, path: &Path) -> Result<Source, Failure> {
+        if path.is_dir() {
+            let file = path.join("metrics.csv");
+            let text = std::fs::read_to_string(&file).map_err(|error| {
+                Failure::input(format!("cannot read {}: {error}", file.display()))
+            })?;
+            let record = Record::parse(&text, metrics::column)
+                .map_err(|error| Failure::input(format!("{}, {error}", file.display())))?;
+            return Ok(Source::Folder(record));
+        }
+        let experiment = Experiment::read(path).map_err(Failure::input)?;
+        let seeded = |seed: u16| {
+            let mut experiment = experiment.clone();
+            experiment.run.seed = experiment.run.seed.wrapping_add(u64::from(seed));
+            Prepared::new(experiment)
+                .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+        };
+        (0..self.seeds).map(seeded).collect::<Result<_, _>>().map(Source::File)
+    }
+
+    fn write(
+        &self,
+        outputs: &Outputs,
+        names: &[String],
+        records: &[Vec<Record>],
+        configuration: String,
+    ) -> Result<(), Failure> {
+        let groups: Vec<(&str, Vec<&Record>)> = names
+            .iter()
+            .zip(records)
+            .map(|(name, records)| (name.as_str(), records.iter().collect()))
+            .collect();
+        let figures = explained(averaged(&groups, &self.against));
+        if figures.is_empty() {
+            let against = &self.against;
+            return Err(Failure::input(format!("no run has a figure for {against}")));
+        }
+        outputs.draw(&figures).map_err(Failure::run)?;
+        let last = Last::of(names, records);
+        outputs.put("compare.csv", last.csv().as_bytes()).map_err(Failure::run)?;
+        let table = last.table();
+        // Runs side by side: metrics go down, as there are more of them.
+        for (at, metric) in table.head.iter().enumerate() {
+            let figures = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
+            println!("{metric:<26}{}", figures.collect::<String>());
+        }
+        println!("{:<26}  {}", "results", self.out.display());
+        let report = Report {
+            title: names.join(", "),
+            subtitle: format!("{} runs side by side", names.len()),
+            figures,
+            tables: vec![table],
+            configuration,
+            ..Report::default()
+        };
+        outputs.put("report.html", report.html().as_bytes()).map_err(Failure::run)
+    }
+}
+
+impl Source {
+    fn rounds(&self) -> u64 {
+        match self {
+            Self::Folder(_) => 0,
+            Self::File(all) => all.iter().map(|one| one.experiment().run.iterations).sum(),
+        }
+    }
+}
+
+/// A name for every run: its file's or folder's, numbered where it comes twice.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let stem = |path: &PathBuf| {
+        let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
+        stem.map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
+    };
+    let stems: Vec<String> = paths.iter().map(stem).collect();
+    let number = |(at, stem): (usize, &String)| {
+        let before = stems[..at].iter().filter(|other| *other == stem).count();
+        if before == 0 { stem.clone() } else { format!("{stem}-{}", before + 1) }
+    };
+    stems.iter().enumerate().map(number).collect()
+}
+
+/// The last figures of every run, means over seeds.
+struct Last<'a> {
+    columns: Vec<&'a str>,
+    rows: Vec<(&'a str, Vec<Option<f64>>)>,
+}
+
+impl<'a> Last<'a> {
+    fn of(names: &'a [String], records: &'a [Vec<Record>]) -> Self {
+        let mut columns: Vec<&str> = Vec::new();
+        for column in records.iter().flatten().flat_map(|record| record.columns()) {
+            if !columns.contains(&column.name.as_str()) {
+                columns.push(&column.name);
+            }
+        }
+        let row = |(name, records): (&'a String, &Vec<Record>)| {
+            let mean = |column: &&str| {
+                let sum = records.iter().map(|record| record.last(column)).sum::<Option<f64>>();
+                sum.map(|sum| sum / records.len().max(1) as f64)
+            };
+            (name.as_str(), columns.iter().map(mean).collect())
+        };
+        let rows = names.iter().zip(records).map(row).collect();
+        Self { columns, rows }
+    }
+
+    fn csv(&self) -> String {
+        let mut text = format!("run,{}\n", self.columns.join(","));
+        for (name, figures) in &self.rows {
+            // A name may be anything a file is called.
+            text += &format!("\"{}\"", name.replace('"', "\"\""));
+            for figure in figures {
+                text += &figure.map_or(",".into(), |figure| format!(",{figure}"));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// For people; what no run has is left out.
+    fn table(&self) -> Table {
+        let there = |at: &usize| self.rows.iter().any(|(_, figures)| figures[*at].is_some());
+        let shown: Vec<usize> = (0..self.columns.len()).filter(there).collect();
+        let head = shown.iter().map(|at| metrics::column(self.columns[*at]).title);
+        let row = |(name, figures): &(&str, Vec<Option<f64>>)| {
+            let cells = shown.iter().map(|at| figures[*at].map_or(String::new(), number));
+            std::iter::once((*name).to_owned()).chain(cells).collect()
+        };
+        Table {
+            title: "Last figures".into(),
+            head: std::iter::once("run".to_owned()).chain(head).collect(),
+            rows: self.rows.iter().map(row).collect(),
+        }
+    }
+}

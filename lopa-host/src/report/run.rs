@@ -1,0 +1,82 @@
+//! The report of one run.
+
+use super::{Figure, Report, Table, summary};
+use crate::config::Experiment;
+use crate::metrics::Metric;
+use crate::outputs::Results;
+use crate::plot::number;
+use crate::record::Record;
+
+/// Figures worth a tile, as far as they were measured.
+const TILES: [Metric; 5] = [
+    Metric::TestAccuracy,
+    Metric::OuterLoss,
+    Metric::Hypergradient,
+    Metric::Consensus,
+    Metric::Bytes,
+];
+/// Tables of more nodes are for a file, not for a page.
+const MOST_ROWS: usize = 200;
+
+/// The page of a run, with its figures and, if it can be drawn, its network.
+#[must_use]
+pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<String>) -> Report {
+    let Results { prepared, nodes, record, .. } = *results;
+    let experiment = prepared.experiment();
+    let round = nodes.first().map_or(0, |node| node.state().round);
+    let Experiment { network: table, algorithm, run, .. } = experiment;
+    let name = match algorithm.name.scheme() {
+        lopa_core::node::Scheme::LocalGradient => "LoPA-LG",
+        lopa_core::node::Scheme::GradientTracking => "LoPA-GT",
+    };
+    let tile = |metric: Metric| Some((metric.column().title, number(record.last(metric.name())?)));
+    let mut tiles: Vec<(String, String)> = vec![
+        ("rounds".into(), number(round as f64)),
+        ("nodes".into(), number(nodes.len() as f64)),
+        ("\u{3c1} of the network".into(), number(prepared.weights().spectrum().rho())),
+    ];
+    tiles.extend(TILES.into_iter().filter_map(tile));
+    let mut notes = Vec::new();
+    if !results.finished {
+        notes.push(format!("Not finished: {round} of {} rounds are done.", run.iterations));
+    }
+    if results.losses > 0 {
+        notes.push(format!(
+            "Nodes lost one another {} times: the bits are not those of one memory.",
+            results.losses
+        ));
+    }
+    let mut tables = vec![summary(record)];
+    tables.extend(results.node_record.and_then(last_of_nodes));
+    Report {
+        title: format!("{name}, {} nodes, {}", nodes.len(), table.topology),
+        subtitle: format!(
+            "{} rounds, data {}, partition {}, seed {}",
+            number(round as f64),
+            experiment.data.source,
+            experiment.data.partition,
+            run.seed
+        ),
+        tiles,
+        network,
+        figures,
+        tables,
+        // Plain tables of numbers and words: nothing here can fail to be TOML.
+        configuration: toml::to_string(experiment).unwrap_or_default(),
+        notes,
+    }
+}
+
+/// What was measured last of every single node.
+fn last_of_nodes(record: &Record) -> Option<Table> {
+    let last = record.rows().last()?.first().copied()?;
+    let rows: Vec<Vec<String>> = record
+        .rows()
+        .iter()
+        .filter(|row| row[0] == last)
+        .take(MOST_ROWS)
+        .map(|row| row[1..].iter().map(|a| a.map_or(String::new(), number)).collect())
+        .collect();
+    let head = record.columns()[1..].iter().map(|column| column.title.clone()).collect();
+    Some(Table { title: "Single nodes".into(), head, rows })
+}

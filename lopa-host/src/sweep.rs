@@ -1,0 +1,316 @@
+//! Which step sizes suit a network? All combinations, each with several seeds, at the same time.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use crate::config::{AlgorithmTable, Experiment};
+use crate::metrics::{Choice, Metric};
+use crate::plot::{Spread, spread};
+use crate::record::{Column, Record, Scale};
+use crate::run::{Outcome, Prepared, RunError};
+
+/// A step size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// α, of the outer variable.
+    Alpha,
+    /// β, of the inner variable.
+    Beta,
+    /// λ, of the Hessian-inverse-vector estimate.
+    Lambda,
+    /// γ, the momentum.
+    Gamma,
+    /// τ, the relaxation.
+    Tau,
+}
+
+impl Step {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Alpha, Self::Beta, Self::Lambda, Self::Gamma, Self::Tau];
+
+    /// Its name in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Alpha => "alpha",
+            Self::Beta => "beta",
+            Self::Lambda => "lambda",
+            Self::Gamma => "gamma",
+            Self::Tau => "tau",
+        }
+    }
+
+    fn of(self, algorithm: &AlgorithmTable) -> f32 {
+        let mut copy = algorithm.clone();
+        *self.of_mut(&mut copy)
+    }
+
+    const fn of_mut(self, algorithm: &mut AlgorithmTable) -> &mut f32 {
+        match self {
+            Self::Alpha => &mut algorithm.alpha,
+            Self::Beta => &mut algorithm.beta,
+            Self::Lambda => &mut algorithm.lambda,
+            Self::Gamma => &mut algorithm.gamma,
+            Self::Tau => &mut algorithm.tau,
+        }
+    }
+}
+
+/// Values to try: `0.1,0.2,0.5`, or `0.01:1:5` for five from 0.01 to 1, each the same multiple of the one before.
+///
+/// ```
+/// use lopa_host::sweep::Values;
+/// let values: Values = "0.01:1:3".parse()?;
+/// assert_eq!(values.0, [0.01, 0.1, 1.0]);
+/// assert!("1:0.1:3".parse::<Values>().is_err());
+/// # Ok::<(), lopa_host::sweep::ValuesError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Values(pub Vec<f32>);
+
+/// Why values were not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValuesError(String);
+
+impl fmt::Display for ValuesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let forms = "write 0.1,0.2,0.5, or 0.01:1:5 for five values from 0.01 to 1";
+        write!(f, "{:?} is no list of values: {forms}", self.0)
+    }
+}
+
+impl std::error::Error for ValuesError {}
+
+/// The most values of one step size.
+const MOST: usize = 1_000;
+
+impl FromStr for Values {
+    type Err = ValuesError;
+
+    fn from_str(text: &str) -> Result<Self, ValuesError> {
+        let wrong = || ValuesError(text.to_owned());
+        let number = |word: &str| -> Result<f32, ValuesError> {
+            word.trim().parse().ok().filter(|a: &f32| a.is_finite()).ok_or_else(wrong)
+        };
+        let parts: Vec<&str> = text.split(':').collect();
+        let [from, to, count] = parts[..] else {
+            let values: Vec<f32> = text.split(',').map(number).collect::<Result<_, _>>()?;
+            return if values.len() <= MOST { Ok(Self(values)) } else { Err(wrong()) };
+        };
+        let (from, to) = (f64::from(number(from)?), f64::from(number(to)?));
+        let count: u16 = count.trim().parse().map_err(|_| wrong())?;
+        if !(from > 0.0 && to > from && (2..=MOST).contains(&usize::from(count))) {
+            return Err(wrong());
+        }
+        let ratio = to / from;
+        // Rounded to what a person would write.
+        let value = |i: u16| {
+            let value = from * libm::pow(ratio, f64::from(i) / f64::from(count - 1));
+            format!("{value:.3e}").parse().map_err(|_| wrong())
+        };
+        (0..count).map(value).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// What to try.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// The network.
+    pub experiment: Experiment,
+    /// The values of step sizes that are not the file's.
+    pub axes: Vec<(Step, Values)>,
+    /// How many seeds, counted on from the file's.
+    pub seeds: u16,
+    /// What is judged: its last figure.
+    pub metric: Metric,
+}
+
+/// One combination of step sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The step sizes.
+    pub algorithm: AlgorithmTable,
+    /// What was measured, a record a seed that did not diverge.
+    pub records: Vec<Record>,
+    /// How many seeds diverged.
+    pub diverged: usize,
+    /// The judged figure over the seeds.
+    pub figure: Option<Spread>,
+}
+
+/// Why a sweep could not be done.
+#[derive(Debug)]
+pub enum SweepError {
+    /// More combinations than anybody would wait for.
+    TooMany(usize),
+    /// The metric was not measured.
+    Metric(Metric),
+    /// A run could not begin.
+    Run(RunError),
+}
+
+impl fmt::Display for SweepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooMany(runs) => {
+                write!(
+                    f,
+                    "{runs} runs are too many: at most {MOST_RUNS}, try fewer values or seeds"
+                )
+            }
+            Self::Metric(metric) => {
+                write!(f, "this network has no {}: judge by another metric", metric.name())
+            }
+            Self::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SweepError {}
+
+impl From<RunError> for SweepError {
+    fn from(error: RunError) -> Self {
+        Self::Run(error)
+    }
+}
+
+const MOST_RUNS: usize = 100_000;
+
+impl Sweep {
+    /// The combinations, the last axis moving fastest.
+    #[must_use]
+    pub fn algorithms(&self) -> Vec<AlgorithmTable> {
+        let mut all = vec![self.experiment.algorithm.clone()];
+        for (step, Values(values)) in &self.axes {
+            let with = |algorithm: &AlgorithmTable, value: f32| {
+                let mut algorithm = algorithm.clone();
+                *step.of_mut(&mut algorithm) = value;
+                algorithm
+            };
+            all = all.iter().flat_map(|a| values.iter().map(|v| with(a, *v))).collect();
+        }
+        all
+    }
+
+    /// How many runs it takes.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        let values = self.axes.iter().map(|(_, values)| values.0.len());
+        values.fold(usize::from(self.seeds), usize::saturating_mul)
+    }
+
+    /// Runs everything on all cores, calling `tick` after every run; what is not begun when `stop` becomes true is left
+    /// out. The best comes first, then by rank; combinations that diverged come last.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, the data, a value or the metric, before anything runs.
+    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Cell>, SweepError> {
+        if self.runs() > MOST_RUNS {
+            return Err(SweepError::TooMany(self.runs()));
+        }
+        let algorithms = self.algorithms();
+        let mut by_seed = Vec::new();
+        for seed in 0..u64::from(self.seeds) {
+            let mut experiment = self.experiment.clone();
+            experiment.run.seed = experiment.run.seed.wrapping_add(seed);
+            let mut metrics = experiment.run.metrics.metrics();
+            metrics.push(self.metric);
+            experiment.run.metrics = Choice::These(metrics);
+            let prepared = Prepared::new(experiment)?;
+            let all = algorithms.iter().map(|algorithm| prepared.retuned(algorithm.clone()));
+            by_seed.push(all.collect::<Result<Vec<Prepared>, _>>()?);
+        }
+        let jobs: Vec<(usize, &Prepared)> =
+            by_seed.iter().flat_map(|cells| cells.iter().enumerate()).collect();
+        let run = |(cell, prepared): &(usize, &Prepared)| {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let outcome = prepared.measure(Some(stop), |_| ());
+            tick();
+            Some((*cell, outcome))
+        };
+        // In order, whatever the threads do.
+        let outcomes: Vec<_> = jobs.par_iter().map(run).collect();
+        let mut cells: Vec<Cell> = algorithms
+            .into_iter()
+            .map(|algorithm| Cell { algorithm, records: Vec::new(), diverged: 0, figure: None })
+            .collect();
+        for (cell, outcome) in outcomes.into_iter().flatten() {
+            match outcome {
+                Ok(Outcome { record, finished: true, .. }) => cells[cell].records.push(record),
+                Ok(_) => {}
+                Err(RunError::Diverged(_)) => cells[cell].diverged += 1,
+                Err(other) => return Err(other.into()),
+            }
+        }
+        for cell in &mut cells {
+            let last = |record: &Record| record.last(self.metric.name());
+            let figures: Option<Vec<f64>> = cell.records.iter().map(last).collect();
+            cell.figure = spread(&figures.ok_or(SweepError::Metric(self.metric))?);
+        }
+        cells.retain(|cell| cell.diverged > 0 || !cell.records.is_empty());
+        cells.sort_by(|a, b| {
+            self.rank(a).partial_cmp(&self.rank(b)).unwrap_or(a.diverged.cmp(&b.diverged))
+        });
+        Ok(cells)
+    }
+
+    /// First whether it diverged, then the figure, turned so that less is better.
+    fn rank(&self, cell: &Cell) -> (usize, f64) {
+        let figure = cell.figure.map_or(f64::INFINITY, |figure| figure.mean);
+        (cell.diverged, if self.more_is_better() { -figure } else { figure })
+    }
+
+    /// Whether the judged figure should be large.
+    #[must_use]
+    pub const fn more_is_better(&self) -> bool {
+        matches!(
+            self.metric,
+            Metric::TrainAccuracy | Metric::ValidationAccuracy | Metric::TestAccuracy
+        )
+    }
+
+    /// The step sizes of a combination that were searched: `alpha 0.1, beta 0.05`.
+    #[must_use]
+    pub fn label(&self, cell: &Cell) -> String {
+        let words: Vec<String> = self
+            .axes
+            .iter()
+            .map(|(step, _)| format!("{} {}", step.name(), step.of(&cell.algorithm)))
+            .collect();
+        if words.is_empty() { "as in the file".into() } else { words.join(", ") }
+    }
+
+    /// The combinations as a table: rank, step sizes, the figure with its band, how many seeds ended and diverged.
+    #[must_use]
+    pub fn table(&self, cells: &[Cell]) -> Record {
+        let plain = |name: &str| Column {
+            name: name.into(),
+            title: name.replace('_', " "),
+            scale: Scale::Linear,
+        };
+        let figure = self.metric.name();
+        let names = ["rank", "alpha", "beta", "lambda", "gamma", "tau"];
+        let bands = [figure.to_owned(), format!("{figure}_low"), format!("{figure}_high")];
+        let mut columns: Vec<Column> = names.into_iter().map(plain).collect();
+        columns.extend(bands.iter().map(|name| plain(name)));
+        columns.extend(["seeds", "diverged"].map(plain));
+        let mut table = Record::new(columns);
+        for (rank, cell) in cells.iter().enumerate() {
+            let mut row = vec![Some((rank + 1) as f64)];
+            // As a person wrote it: 0.1, not the nearest float's every digit.
+            let decimal = |a: f32| a.to_string().parse().ok();
+            row.extend(Step::ALL.map(|step| decimal(step.of(&cell.algorithm))));
+            let band = cell.figure.and_then(|figure| figure.band);
+            row.push(cell.figure.map(|figure| figure.mean));
+            row.extend([band.map(|band| band[0]), band.map(|band| band[1])]);
+            row.extend([Some(cell.records.len() as f64), Some(cell.diverged as f64)]);
+            table.push(row);
+        }
+        table
+    }
+}
