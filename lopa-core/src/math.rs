@@ -8,6 +8,8 @@
 //! that links `micromath` anyway. Other bits mean another trajectory, so all nodes of a fleet must be built
 //! alike; [`KIND`] tells which one a build has.
 
+use crate::vector::LANES;
+
 /// Which implementation computes [`exp`] and [`ln`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -36,6 +38,67 @@ pub fn exp(a: f32) -> f32 {
         _ if a < -87.0 => 0.0,
         _ => micromath::F32(a).exp().0,
     };
+}
+
+/// [`exp`] of every element, bit for bit: `out[i] = exp(a[i])`, over the length both slices have.
+///
+/// ```
+/// use lopa_core::math::{exp, exp_all};
+/// let mut out = [0.0; 3];
+/// exp_all(&[-1.0, 0.5, 200.0], &mut out);
+/// assert_eq!(out, [exp(-1.0), exp(0.5), f32::INFINITY]);
+/// ```
+#[inline]
+pub fn exp_all(a: &[f32], out: &mut [f32]) {
+    if !IN_LANES {
+        out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
+        return;
+    }
+    let len = a.len().min(out.len());
+    let (a, a_rest) = a[..len].as_chunks::<LANES>();
+    let (out, out_rest) = out[..len].as_chunks_mut::<LANES>();
+    for (out, a) in out.iter_mut().zip(a) {
+        if a.iter().fold(true, |usual, &a| usual & is_usual(a)) {
+            out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp_of_usual(a));
+        } else {
+            out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
+        }
+    }
+    out_rest.iter_mut().zip(a_rest).for_each(|(out, &a)| *out = exp(a));
+}
+
+/// Whether [`exp_all`] computes in lanes: a chip has no vectors to gain by it.
+const IN_LANES: bool = cfg!(target_pointer_width = "64") && matches!(KIND, Kind::Libm);
+
+/// True where neither the result nor anything on the way is subnormal, infinite or NaN.
+#[inline]
+const fn is_usual(a: f32) -> bool {
+    a.to_bits() & 0x7fff_ffff < 0x42ae_ac50
+}
+
+/// `libm::expf`, operation by operation, for what [`is_usual`], without a branch, so that lanes can do it together.
+#[inline(always)]
+#[allow(clippy::excessive_precision, reason = "as libm writes them")]
+fn exp_of_usual(a: f32) -> f32 {
+    const LN2_HI: f32 = 6.931_457_519_5e-1;
+    const LN2_LO: f32 = 1.428_606_765_3e-6;
+    const INV_LN2: f32 = 1.442_695_021_6;
+    const P1: f32 = 1.666_662_544_0e-1;
+    const P2: f32 = -2.766_733_290_6e-3;
+    let size = a.to_bits() & 0x7fff_ffff;
+    // e^a = 2^k e^x, with x within half a ln 2.
+    let sign = if a < 0.0 { -1.0 } else { 1.0 };
+    let far = (INV_LN2 * a + 0.5 * sign) as i32 as f32;
+    let near = if size > 0x3eb1_7218 { sign } else { 0.0 };
+    let k = if size > 0x3f85_1592 { far } else { near };
+    let hi = a - k * LN2_HI;
+    let lo = k * LN2_LO;
+    let x = hi - lo;
+    let xx = x * x;
+    let c = x - xx * (P1 + xx * P2);
+    let y = 1.0 + (x * c / (2.0 - c) - lo + hi);
+    let power = f32::from_bits(((k as i32 + 127) as u32) << 23);
+    if size > 0x3900_0000 { y * power } else { 1.0 + a }
 }
 
 /// The natural logarithm; NaN for negative numbers, minus infinity for zero.

@@ -256,6 +256,17 @@ impl<'a> Samples<'a> {
         Row { raw: raw.unwrap_or(Features::U8(&[])), scale: self.scale, offset: self.offset }
     }
 
+    /// The features of several samples; nothing if one of them is beyond the end.
+    #[inline]
+    pub(crate) fn rows<const B: usize>(&self, indices: [usize; B]) -> Option<Rows<'a, B>> {
+        let raw = match self.features {
+            Features::U8(raw) => Block::U8(cut_all(raw, self.width, indices)?),
+            Features::I8(raw) => Block::I8(cut_all(raw, self.width, indices)?),
+            Features::F32(raw) => Block::F32(cut_all(raw, self.width, indices)?),
+        };
+        Some(Rows { raw, scale: self.scale, offset: self.offset })
+    }
+
     /// The label of sample `index` as a number: -1 or +1, the class, or the target; 0 beyond the end.
     #[inline]
     #[must_use]
@@ -321,6 +332,55 @@ impl<'a> Row<'a> {
             Features::F32(raw) => add(out, raw, |r| factor * (r - offset)),
         }
     }
+}
+
+/// Several rows at once, with the bits of one after the other.
+pub(crate) struct Rows<'a, const B: usize> {
+    raw: Block<'a, B>,
+    scale: f32,
+    offset: f32,
+}
+
+enum Block<'a, const B: usize> {
+    U8([&'a [u8]; B]),
+    I8([&'a [i8]; B]),
+    F32([&'a [f32]; B]),
+}
+
+impl<const B: usize> Rows<'_, B> {
+    /// The scalar products of each row with each of the vectors.
+    #[inline]
+    pub(crate) fn dots<const V: usize>(&self, vectors: [&[f32]; V]) -> [[f32; V]; B] {
+        let offset = self.offset;
+        let raw = match self.raw {
+            Block::U8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
+            Block::I8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
+            Block::F32(rows) => vector::reduce_block(rows, vectors, |r| r - offset),
+        };
+        raw.map(|row| row.map(|raw| self.scale * raw))
+    }
+
+    /// `out += factor * row`, row after row.
+    #[inline]
+    pub(crate) fn add_scaled(&self, factors: [f32; B], out: &mut [f32]) {
+        let (factors, offset) = (factors.map(|factor| factor * self.scale), self.offset);
+        match self.raw {
+            Block::U8(rows) => vector::add_block(out, rows, factors, |r| f32::from(r) - offset),
+            Block::I8(rows) => vector::add_block(out, rows, factors, |r| f32::from(r) - offset),
+            Block::F32(rows) => vector::add_block(out, rows, factors, |r| r - offset),
+        }
+    }
+}
+
+/// Rows out of a set; nothing if one of them is beyond the end.
+#[inline]
+fn cut_all<T, const B: usize>(raw: &[T], width: usize, indices: [usize; B]) -> Option<[&[T]; B]> {
+    let mut rows: [&[T]; B] = [&[]; B];
+    for (row, index) in rows.iter_mut().zip(indices) {
+        let from = index.wrapping_mul(width);
+        *row = raw.get(from..from.wrapping_add(width))?;
+    }
+    Some(rows)
 }
 
 #[inline]

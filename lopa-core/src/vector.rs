@@ -30,6 +30,83 @@ pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> 
     add_lanes(lanes, len)
 }
 
+/// How many samples are read at once. One row's lanes wait for their own last sum; the rows of a block do not wait for
+/// each other. A chip has neither the registers nor the depth to gain by it.
+pub(crate) const BLOCK: usize = if cfg!(target_pointer_width = "64") { 4 } else { 1 };
+
+/// The sums of `value(row[i]) * vector[i]` for each row and vector: each as [`reduce`] does it, all in one pass.
+#[inline]
+pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
+    rows: [&[T]; B],
+    vectors: [&[f32]; V],
+    value: impl Fn(T) -> f32,
+) -> [[f32; V]; B] {
+    let len = rows.iter().fold(usize::MAX, |len, row| len.min(row.len()));
+    let len = vectors.iter().fold(len, |len, vector| len.min(vector.len()));
+    let rows = rows.map(|row| row[..len].as_chunks::<LANES>());
+    let vectors = vectors.map(|vector| vector[..len].as_chunks::<LANES>());
+    let mut lanes = [[[0.0_f32; LANES]; V]; B];
+    for chunk in 0..len / LANES {
+        for (lanes, row) in lanes.iter_mut().zip(&rows) {
+            let row = row.0[chunk].map(&value);
+            for (lanes, vector) in lanes.iter_mut().zip(&vectors) {
+                *lanes = add_products(*lanes, row, vector.0[chunk]);
+            }
+        }
+    }
+    for (lanes, row) in lanes.iter_mut().zip(&rows) {
+        for (lanes, vector) in lanes.iter_mut().zip(&vectors) {
+            for ((lane, &a), b) in lanes.iter_mut().zip(row.1).zip(vector.1) {
+                *lane += value(a) * b;
+            }
+        }
+    }
+    let mut sums = [[0.0; V]; B];
+    for (sums, lanes) in sums.iter_mut().zip(lanes) {
+        for (sum, lanes) in sums.iter_mut().zip(lanes) {
+            *sum = add_all_lanes(lanes);
+        }
+    }
+    sums
+}
+
+/// One step of every lane. A function, so that it is one vector operation before the loops around it are unrolled.
+#[inline]
+fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+    for i in 0..LANES {
+        lanes[i] += a[i] * b[i];
+    }
+    lanes
+}
+
+/// [`add_lanes`] without its branches, which only a chip feels.
+// Always: behind a call the lanes would live in memory, and be written there at every step.
+#[inline(always)]
+fn add_all_lanes(mut lanes: [f32; LANES]) -> f32 {
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            lanes[i] += lanes[i + half];
+        }
+    }
+    lanes[0]
+}
+
+/// `out[i] += factor * value(row[i])` for one row after the other, in one pass over `out`.
+#[inline]
+pub(crate) fn add_block<T: Copy, const B: usize>(
+    out: &mut [f32],
+    rows: [&[T]; B],
+    factors: [f32; B],
+    value: impl Fn(T) -> f32,
+) {
+    let len = rows.iter().fold(out.len(), |len, row| len.min(row.len()));
+    let rows = rows.map(|row| &row[..len]);
+    for (i, out) in out[..len].iter_mut().enumerate() {
+        *out =
+            rows.iter().zip(factors).fold(*out, |sum, (row, factor)| sum + factor * value(row[i]));
+    }
+}
+
 /// The fixed tree that closes a reduction: halves are added until one value is left.
 ///
 /// With `len` terms the lanes from `len` on are still +0, and no lane is -0: adding them changes nothing, so a

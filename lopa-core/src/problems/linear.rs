@@ -1,9 +1,11 @@
 //! The loss of a linear model over a batch, with its first and second derivative.
 
-use crate::batch::Batch;
+use core::array;
+
+use crate::batch::{Batch, Indices};
 use crate::math;
-use crate::samples::{LabelKind, Samples};
-use crate::vector::CompensatedSum;
+use crate::samples::{LabelKind, Rows, Samples};
+use crate::vector::{BLOCK, CompensatedSum};
 
 /// A loss of a linear model's output and a label, convex in the output.
 pub trait LinearLoss {
@@ -90,9 +92,15 @@ pub(super) fn add_gradient<L: LinearLoss>(
     out: &mut [f32],
 ) {
     let share = scale * batch.weight();
-    for index in batch.indices() {
+    let factor = |index, output| share * L::slope(output, samples.label(index));
+    let mut indices = batch.indices();
+    while let Some((block, rows)) = next_block(samples, &mut indices) {
+        let outputs = rows.dots([weights]);
+        rows.add_scaled(array::from_fn(|i| factor(block[i], outputs[i][0])), out);
+    }
+    for index in indices {
         let row = samples.row(index);
-        row.add_scaled(share * L::slope(row.dot(weights), samples.label(index)), out);
+        row.add_scaled(factor(index, row.dot(weights)), out);
     }
 }
 
@@ -106,11 +114,34 @@ pub(super) fn add_hessian_vector<L: LinearLoss>(
     out: &mut [f32],
 ) {
     let share = scale * batch.weight();
-    for index in batch.indices() {
-        let row = samples.row(index);
-        let curvature = L::curvature(row.dot(weights), samples.label(index));
-        row.add_scaled(share * (curvature * row.dot(v)), out);
+    let factor = |index, [output, change]: [f32; 2]| {
+        share * (L::curvature(output, samples.label(index)) * change)
+    };
+    let mut indices = batch.indices();
+    while let Some((block, rows)) = next_block(samples, &mut indices) {
+        let outputs = rows.dots([weights, v]);
+        rows.add_scaled(array::from_fn(|i| factor(block[i], outputs[i])), out);
     }
+    for index in indices {
+        let row = samples.row(index);
+        row.add_scaled(factor(index, [row.dot(weights), row.dot(v)]), out);
+    }
+}
+
+/// The next samples of a batch, as many as are read at once; nothing if fewer are left, or if one row is too short.
+#[inline]
+fn next_block<'a>(
+    samples: &Samples<'a>,
+    indices: &mut Indices,
+) -> Option<([usize; BLOCK], Rows<'a, BLOCK>)> {
+    if BLOCK == 1 || indices.len() < BLOCK {
+        return None;
+    }
+    let mut ahead = indices.clone();
+    let block = array::from_fn(|_| ahead.next().unwrap_or(usize::MAX));
+    let rows = samples.rows(block)?;
+    *indices = ahead;
+    Some((block, rows))
 }
 
 /// The mean over a batch of `term(index)`.

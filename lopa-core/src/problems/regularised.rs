@@ -62,9 +62,7 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
     }
 
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
-        for (strength, &x) in workspace.iter_mut().zip(x) {
-            *strength = math::exp(x);
-        }
+        math::exp_all(x, workspace);
     }
 
     fn inner_gradient(
