@@ -353,6 +353,8 @@ impl<const B: usize> Rows<'_, B> {
     pub(crate) fn dots<const V: usize>(&self, vectors: [&[f32]; V]) -> [[f32; V]; B] {
         let offset = self.offset;
         let raw = match self.raw {
+            // Without an offset, as images are, a step less: a whole number less zero is itself.
+            Block::U8(rows) if offset == 0.0 => vector::reduce_block(rows, vectors, f32::from),
             Block::U8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
             Block::I8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
             Block::F32(rows) => vector::reduce_block(rows, vectors, |r| r - offset),
@@ -365,6 +367,7 @@ impl<const B: usize> Rows<'_, B> {
     pub(crate) fn add_scaled(&self, factors: [f32; B], out: &mut [f32]) {
         let (factors, offset) = (factors.map(|factor| factor * self.scale), self.offset);
         match self.raw {
+            Block::U8(rows) if offset == 0.0 => vector::add_block(out, rows, factors, f32::from),
             Block::U8(rows) => vector::add_block(out, rows, factors, |r| f32::from(r) - offset),
             Block::I8(rows) => vector::add_block(out, rows, factors, |r| f32::from(r) - offset),
             Block::F32(rows) => vector::add_block(out, rows, factors, |r| r - offset),

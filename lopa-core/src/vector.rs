@@ -241,6 +241,41 @@ mod tests {
         assert_eq!(dot(&[], &[2.0]), 0.0);
     }
 
+    /// Blocks of `B` rows of `width` against one row after the other.
+    fn assert_blocks_are_rows<const B: usize>(width: usize) {
+        let row = |b: usize| -> [f32; 50] {
+            core::array::from_fn(|i| ((7 * i + 13 * b) % 31) as f32 * 0.37 - 4.1)
+        };
+        let rows: [[f32; 50]; B] = core::array::from_fn(row);
+        let rows: [&[f32]; B] = core::array::from_fn(|b| &rows[b][..width]);
+        let vectors = [row(40), row(41)];
+        let sums = reduce_block(rows, [&vectors[0][..width], &vectors[1]], |a| a - 0.3);
+        let factors: [f32; B] = core::array::from_fn(|b| 0.1 + b as f32);
+        let (mut out, mut want) = ([0.7_f32; 50], [0.7_f32; 50]);
+        add_block(&mut out, rows, factors, |a| a - 0.3);
+        for b in 0..B {
+            for (sum, vector) in sums[b].iter().zip(&vectors) {
+                let alone = reduce(rows[b], vector, |a, v| (a - 0.3) * v);
+                assert_eq!(sum.to_bits(), alone.to_bits(), "{B} rows of {width}");
+            }
+            for (want, a) in want.iter_mut().zip(rows[b]) {
+                *want += factors[b] * (a - 0.3);
+            }
+        }
+        assert_eq!(out.map(f32::to_bits), want.map(f32::to_bits), "{B} rows of {width}");
+    }
+
+    #[test]
+    fn blocks_of_any_size_have_the_bits_of_their_rows() {
+        for width in [0, 1, 5, 15, 16, 17, 31, 32, 47, 48, 50] {
+            assert_blocks_are_rows::<1>(width);
+            assert_blocks_are_rows::<2>(width);
+            assert_blocks_are_rows::<3>(width);
+            assert_blocks_are_rows::<4>(width);
+            assert_blocks_are_rows::<8>(width);
+        }
+    }
+
     #[test]
     fn pulls_are_exact_opposites() {
         let (a, b) = ([0.1_f32, -7.3e9, 1.0e-20], [0.3_f32, 2.2, -4.0e-21]);

@@ -161,3 +161,56 @@ pub(super) fn mean_loss<L: LinearLoss>(
 ) -> f32 {
     mean(batch, |index| L::value(samples.row(index).dot(weights), samples.label(index)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Sampler;
+    use crate::draw::Purpose;
+    use crate::samples::{Features, Labels};
+
+    const ROWS: usize = 9;
+    const WIDTH: usize = 37;
+
+    #[test]
+    fn batches_have_the_bits_of_their_samples_one_by_one() {
+        let bytes: [u8; ROWS * WIDTH] = core::array::from_fn(|i| (i * 89 % 251) as u8);
+        let signed = bytes.map(|b| b as i8);
+        let floats = bytes.map(|b| f32::from(b) * 0.31 - 9.7);
+        let labels = Labels::Binary(&[0, 1, 1, 0, 1, 0, 0, 1, 1]);
+        let weights: [f32; WIDTH] = core::array::from_fn(|i| i as f32 * 0.011 - 0.17);
+        let v: [f32; WIDTH] = core::array::from_fn(|i| 0.9 - i as f32 * 0.043);
+        for features in [Features::U8(&bytes), Features::I8(&signed), Features::F32(&floats)] {
+            for offset in [0.0, -0.0, 3.5] {
+                let samples = Samples::new(features, WIDTH, labels).unwrap();
+                let samples = samples.scaled(1.0 / 255.0, offset).unwrap();
+                for size in 1..=13 {
+                    // One sample too many in the population: the row beyond the end is empty.
+                    for population in [ROWS, ROWS + 1] {
+                        let sampler = Sampler::drawn(u64::from(size), 2, size.try_into().unwrap());
+                        let batch = sampler.batch(0, Purpose::INNER_GRADIENT, population);
+                        assert_same(&samples, &batch, &weights, &v);
+                    }
+                }
+                assert_same(&samples, &Batch::full(ROWS), &weights, &v);
+            }
+        }
+    }
+
+    fn assert_same(samples: &Samples<'_>, batch: &Batch, weights: &[f32], v: &[f32]) {
+        let share = -0.7 * batch.weight();
+        let mut out = [[0.01_f32; WIDTH]; 2];
+        add_gradient::<LogisticLoss>(samples, batch, weights, -0.7, &mut out[0]);
+        add_hessian_vector::<LogisticLoss>(samples, batch, weights, v, -0.7, &mut out[1]);
+        let mut want = [[0.01_f32; WIDTH]; 2];
+        for index in batch.indices() {
+            let (row, label) = (samples.row(index), samples.label(index));
+            let output = row.dot(weights);
+            row.add_scaled(share * LogisticLoss::slope(output, label), &mut want[0]);
+            let curvature = LogisticLoss::curvature(output, label);
+            row.add_scaled(share * (curvature * row.dot(v)), &mut want[1]);
+        }
+        let bits = |a: [[f32; WIDTH]; 2]| a.map(|a| a.map(f32::to_bits));
+        assert_eq!(bits(out), bits(want), "{} samples", batch.len());
+    }
+}

@@ -147,7 +147,9 @@ fn numpy(folder: &Path) -> Outcome<Figures> {
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let hint = if text.contains("No module named 'numpy'") {
-            format!("install NumPy: {name} -m pip install numpy, or name an interpreter that has it in LOPA_PYTHON\n")
+            format!(
+                "install NumPy: {name} -m pip install numpy, or name an interpreter that has it in LOPA_PYTHON\n"
+            )
         } else {
             String::new()
         };
@@ -176,7 +178,9 @@ fn shards(job: &Experiment) -> Outcome<Vec<Shard>> {
     let dataset = match folder {
         Some(folder) => mnist::load(folder)?.pick(&["0", "1"])?,
         None => {
-            println!("mnist/ is not here, so the data are made up, of the same shape: set LOPA_DATA to the folder that holds it");
+            println!(
+                "mnist/ is not here, so the data are made up, of the same shape: set LOPA_DATA to the folder that holds it"
+            );
             Dataset::new(blobs(12_665, 1)?, Some(blobs(2_115, 2)?))?
         }
     };
