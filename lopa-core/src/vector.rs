@@ -32,7 +32,7 @@ pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> 
 
 /// How many samples are read at once. One row's lanes wait for their own last sum; the rows of a block do not wait for
 /// each other. A chip has neither the registers nor the depth to gain by it.
-pub(crate) const BLOCK: usize = if cfg!(target_pointer_width = "64") { 4 } else { 1 };
+pub(crate) const BLOCK: usize = if cfg!(target_pointer_width = "64") { 8 } else { 1 };
 
 /// The sums of `value(row[i]) * vector[i]` for each row and vector: each as [`reduce`] does it, all in one pass.
 #[inline]

@@ -165,7 +165,7 @@ fn numpy(folder: &Path) -> Outcome<Figures> {
 fn start(job: &Experiment) -> f32 {
     match job.run.x0 {
         Start::Number(x0) => x0,
-        Start::File(_) => 0.0,
+        Start::File(_) | Start::Random { .. } => 0.0,
     }
 }
 

@@ -259,7 +259,11 @@ impl Prepared {
     ///
     /// # Errors
     /// On divergence, everything so far is written first.
-    pub fn run(&self, outputs: &Outputs, tick: impl FnMut(u64)) -> Result<Outcome, RunError> {
+    pub fn run(
+        &self,
+        outputs: &Outputs,
+        tick: impl FnMut(u64) + Send,
+    ) -> Result<Outcome, RunError> {
         self.run_with(outputs, Options::default(), tick)
     }
 
@@ -270,7 +274,7 @@ impl Prepared {
     pub fn measure(
         &self,
         stop: Option<&AtomicBool>,
-        tick: impl FnMut(u64),
+        tick: impl FnMut(u64) + Send,
     ) -> Result<Outcome, RunError> {
         self.go(None, Options { resume: false, stop }, tick)
     }
@@ -283,12 +287,22 @@ impl Prepared {
         &self,
         outputs: &Outputs,
         options: Options<'_>,
-        tick: impl FnMut(u64),
+        tick: impl FnMut(u64) + Send,
     ) -> Result<Outcome, RunError> {
         self.go(Some(outputs), options, tick)
     }
 
     fn go(
+        &self,
+        outputs: Option<&Outputs>,
+        options: Options<'_>,
+        tick: impl FnMut(u64) + Send,
+    ) -> Result<Outcome, RunError> {
+        // On one of the threads that compute: from outside, every round would wait for them to wake up.
+        rayon::scope(|_| self.rounds(outputs, options, tick))
+    }
+
+    fn rounds(
         &self,
         outputs: Option<&Outputs>,
         options: Options<'_>,
