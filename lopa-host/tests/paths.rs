@@ -108,3 +108,47 @@ fn quadratics_and_one_file_for_all_run_too() {
     assert!(outcome.record.last("test_accuracy").unwrap() > 0.8, "{outcome:?}");
     assert!(from_csv == file("libsvm", "all.svm").1);
 }
+
+#[test]
+fn ten_thousand_nodes_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = NETWORK
+        .replace(
+            "nodes = 6\ntopology = \"small-world 4 0.3\"",
+            "nodes = 10000\ntopology = \"torus 100x100\"",
+        )
+        .replace("[algorithm]", "[data]\nsamples = 5\nfeatures = 16\n[algorithm]")
+        .replace("iterations = 80", "iterations = 20");
+    let (outcome, states) = run(&text, &dir.path().join("many"));
+    assert!(outcome.finished && states.len() > 10_000);
+    let losses = outcome.record.figures("outer_loss").unwrap();
+    assert!(losses.last() < losses.first(), "{losses:?}");
+    // A network of so many nodes is no picture.
+    assert!(!dir.path().join("many/figures/network.svg").exists());
+}
+
+#[test]
+fn exact_metrics_fall_and_survive_a_resume() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = NETWORK
+        .replace(
+            "[run]",
+            "[run]\nmetrics = [\"hypergradient\", \"lyapunov\", \"inner_error\", \"hv_error\"]",
+        )
+        .replace("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3")
+        .replace("alpha = 0.3", "alpha = 0.05")
+        .replace("iterations = 80", "iterations = 400");
+    let (outcome, _) = run(&text, &dir.path().join("whole"));
+    for name in ["hypergradient", "lyapunov", "inner_error", "hv_error"] {
+        let figures = outcome.record.figures(name).unwrap();
+        // Before the inner solutions are found, errors may rise.
+        let (early, late) = (figures[1].unwrap(), figures.last().unwrap().unwrap());
+        assert!(late < 0.5 * early, "{name}: {figures:?}");
+    }
+    let out = dir.path().join("parts");
+    run(&text.replace("iterations = 400", "iterations = 160"), &out);
+    let prepared = Prepared::new(Experiment::parse(&text).unwrap()).unwrap();
+    let options = lopa_host::run::Options { resume: true, stop: None };
+    let resumed = prepared.run_with(&Outputs::new(&out).unwrap(), options, |_| ()).unwrap();
+    assert_eq!(resumed.record, outcome.record);
+}

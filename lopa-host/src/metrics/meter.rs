@@ -202,8 +202,10 @@ fn mean<'n>(vectors: impl Iterator<Item = &'n [f32]> + Clone) -> Vec<f64> {
     let mut mean: Vec<f64> = Vec::new();
     for vector in vectors {
         mean.resize(vector.len(), 0.0);
-        mean.iter_mut().zip(vector).for_each(|(mean, &a)| *mean += f64::from(a) / count);
+        mean.iter_mut().zip(vector).for_each(|(mean, &a)| *mean += f64::from(a));
     }
+    // Divided once, at the end: the mean of equal numbers is that number.
+    mean.iter_mut().for_each(|mean| *mean /= count);
     mean
 }
 
