@@ -1,43 +1,23 @@
 //! `lopa compare` and `lopa sweep`: several runs, side by side and ranked.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
-const NETWORK: &str = r#"
-[network]
-nodes = 4
-[problem]
-kind = "logistic"
-[algorithm]
-name = "lopa-gt"
-alpha = 0.3
-beta = 0.05
-lambda = 0.05
-gamma = 0.3
-tau = 0.5
-batch = 10
-[run]
-iterations = 60
-record_every = 20
-x0 = -3.0
-"#;
-
-fn lopa(dir: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
-}
+use common::{NETWORK, lopa, said};
 
 fn good(dir: &Path, arguments: &[&str]) -> String {
     let output = lopa(dir, arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", said(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn refused(dir: &Path, arguments: &[&str], said: &str) {
+fn refused(dir: &Path, arguments: &[&str], words: &str) {
     let output = lopa(dir, arguments);
-    let error = String::from_utf8_lossy(&output.stderr);
+    let error = said(&output);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-    assert!(error.contains(said), "{said}: {error}");
+    assert!(error.contains(words), "{words}: {error}");
 }
 
 /// A folder with two files.
@@ -122,16 +102,16 @@ fn a_sweep_ranks_what_it_tried() {
     let dir = place();
     let path = dir.path();
     let all = ["sweep", "gt.toml", "--out", "s", "--alpha", "0.02,0.3", "--beta", "0.05,900"];
-    let said = good(path, &all);
+    let told = good(path, &all);
     let table = rows(&path.join("s/sweep.csv"));
     assert_eq!(table[0][..7], ["rank", "alpha", "beta", "lambda", "gamma", "tau", "outer_loss"]);
     assert_eq!(table.len(), 5);
     // The larger step is further after so few rounds; a beta of 900 diverges and comes last.
-    assert_eq!(table[1][1..3], ["0.3", "0.05"], "{said}");
+    assert_eq!(table[1][1..3], ["0.3", "0.05"], "{told}");
     let losses: Vec<f64> = table[1..3].iter().map(|row| row[6].parse().unwrap()).collect();
-    assert!(losses[0] < losses[1], "{said}");
+    assert!(losses[0] < losses[1], "{told}");
     assert!(table[3..].iter().all(|row| row[2] == "900" && row[6].is_empty() && row[10] == "3"));
-    assert!(said.contains("3 of 3 diverged"), "{said}");
+    assert!(told.contains("3 of 3 diverged"), "{told}");
     // A band of three seeds holds its mean.
     let [mean, low, high] = [6, 7, 8].map(|at| table[1][at].parse::<f64>().unwrap());
     assert!(low < mean && mean < high);
@@ -146,5 +126,5 @@ fn a_sweep_ranks_what_it_tried() {
     // All diverged: that is a failed run.
     let output = lopa(path, &["sweep", "gt.toml", "--out", "u", "--beta", "900"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("every run diverged"));
+    assert!(said(&output).contains("every run diverged"));
 }

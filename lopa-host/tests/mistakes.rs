@@ -1,42 +1,14 @@
 //! What becomes of every mistake: a message that says what to do, status 2, and earlier results as they were.
 
+mod common;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
 
+use common::{NETWORK, lopa, network, said};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-
-const GOOD: &str = r#"
-[network]
-nodes = 4
-topology = "ring"
-
-[problem]
-kind = "logistic"
-
-[data]
-source = "synthetic"
-
-[algorithm]
-name = "lopa-gt"
-alpha = 0.3
-beta = 0.05
-lambda = 0.05
-gamma = 0.3
-tau = 0.5
-batch = 10
-
-[run]
-iterations = 60
-record_every = 20
-x0 = -3.0
-"#;
-
-fn lopa(dir: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
-}
 
 /// A folder with a good file, and good results of it.
 struct Place {
@@ -47,7 +19,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("network.toml"), GOOD).unwrap();
+        fs::write(dir.path().join("network.toml"), NETWORK).unwrap();
         let output = lopa(dir.path(), &["run", "network.toml", "--out", "results"]);
         assert!(output.status.success(), "{output:?}");
         let before = fs::read(dir.path().join("results/state.json")).unwrap();
@@ -59,23 +31,22 @@ impl Place {
     }
 
     /// A file with `to` in place of `from` is refused with these words.
-    fn refuses(&self, from: &str, to: &str, said: &str) {
-        assert!(GOOD.contains(from), "{from}");
-        fs::write(self.path().join("network.toml"), GOOD.replace(from, to)).unwrap();
-        self.refuses_command(&["run", "network.toml", "--out", "results"], said);
+    fn refuses(&self, from: &str, to: &str, words: &str) {
+        fs::write(self.path().join("network.toml"), network(&[(from, to)])).unwrap();
+        self.refuses_command(&["run", "network.toml", "--out", "results"], words);
     }
 
-    fn refuses_command(&self, arguments: &[&str], said: &str) {
+    fn refuses_command(&self, arguments: &[&str], words: &str) {
         let output = lopa(self.path(), arguments);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}: {error}");
-        assert!(error.contains(said), "{said}: {error}");
+        let error = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{words}: {error}");
+        assert!(error.contains(words), "{words}: {error}");
         assert!(!error.contains("panicked"), "{error}");
         assert_eq!(fs::read(self.path().join("results/state.json")).unwrap(), self.before);
     }
 
-    fn refuses_data(&self, table: &str, said: &str) {
-        self.refuses("source = \"synthetic\"", table, said);
+    fn refuses_data(&self, table: &str, words: &str) {
+        self.refuses("source = \"synthetic\"", table, words);
     }
 }
 
@@ -148,7 +119,7 @@ fn a_disconnected_graph_or_weights_that_do_not_fit() {
     place.refuses("\"ring\"", "\"file edges.txt\"", said);
     place.refuses("\"ring\"", "\"ring\"\nweights = \"weights.csv\"", "row");
     let crowd = "nodes = 40\ntopology = \"star\"";
-    let linked = format!("{}\n[links]\n", GOOD.replace("nodes = 4\ntopology = \"ring\"", crowd));
+    let linked = format!("{}\n[links]\n", NETWORK.replace("nodes = 4\ntopology = \"ring\"", crowd));
     fs::write(place.path().join("network.toml"), linked).unwrap();
     let said = "links: node 0 has 39 neighbours, at most 16";
     place.refuses_command(&["run", "network.toml", "--out", "results"], said);
@@ -175,7 +146,7 @@ fn a_truncated_gzip_a_wrong_magic_or_a_label_out_of_range() {
     put("t10k-images-idx3-ubyte", &images(4));
     put("t10k-labels-idx1-ubyte", &labels(&[0, 1, 0, 1]));
     // Good as it is, which the rest of the test needs.
-    fs::write(place.path().join("good.toml"), GOOD.replace("source = \"synthetic\"", mnist))
+    fs::write(place.path().join("good.toml"), NETWORK.replace("source = \"synthetic\"", mnist))
         .unwrap();
     let output = lopa(place.path(), &["run", "good.toml", "--out", "other"]);
     assert!(output.status.success(), "{output:?}");
@@ -239,10 +210,10 @@ fn a_resume_of_something_else() {
         ("\"ring\"", "\"path\"", "the network or the data"),
         ("iterations = 60", "iterations = 50", "has done 60 rounds already"),
     ] {
-        write(&GOOD.replace(from, to));
+        write(&NETWORK.replace(from, to));
         place.refuses_command(resume, said);
     }
-    write(GOOD);
+    write(NETWORK);
     let fresh = &["run", "network.toml", "--out", "fresh", "--resume"];
     place.refuses_command(fresh, "run without --resume");
     let file = place.path().join("results/checkpoint.lopa");

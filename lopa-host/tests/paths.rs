@@ -1,31 +1,24 @@
 //! Two ways for vectors to travel, one memory and links with faults: the same bits.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
+use common::network;
 use lopa_host::config::Experiment;
 use lopa_host::outputs::Outputs;
 use lopa_host::run::{Outcome, Prepared};
 
-const NETWORK: &str = r#"
-[network]
-nodes = 6
-topology = "small-world 4 0.3"
-[problem]
-kind = "logistic"
-[algorithm]
-name = "lopa-gt"
-alpha = 0.3
-beta = 0.05
-lambda = 0.05
-gamma = 0.3
-tau = 0.5
-batch = 10
-[run]
-iterations = 80
-record_every = 25
-x0 = -3.0
-"#;
+/// Six nodes, eighty rounds, and other words.
+fn eighty_rounds(changes: &[(&str, &str)]) -> String {
+    let own = [
+        ("nodes = 4\ntopology = \"ring\"", "nodes = 6\ntopology = \"small-world 4 0.3\""),
+        ("iterations = 60", "iterations = 80"),
+        ("record_every = 20", "record_every = 25"),
+    ];
+    network(&[&own, changes].concat())
+}
 
 fn run(text: &str, out: &Path) -> (Outcome, Vec<u8>) {
     let prepared = Prepared::new(Experiment::parse(text).unwrap()).unwrap();
@@ -37,7 +30,7 @@ fn run(text: &str, out: &Path) -> (Outcome, Vec<u8>) {
 fn links_with_faults_give_the_bits_of_one_memory() {
     let dir = tempfile::tempdir().unwrap();
     for scheme in ["lopa-gt", "lopa-lg"] {
-        let text = NETWORK.replace("lopa-gt", scheme);
+        let text = eighty_rounds(&[("lopa-gt", scheme)]);
         let (memory, states) = run(&text, &dir.path().join("memory"));
         for (number, links) in [
             "",
@@ -70,7 +63,7 @@ fn links_with_faults_give_the_bits_of_one_memory() {
 #[test]
 fn nodes_that_lose_one_another_are_counted() {
     let dir = tempfile::tempdir().unwrap();
-    let text = NETWORK.replace("[run]", "[links]\ndrop = 0.97\nseed = 3\n[run]");
+    let text = eighty_rounds(&[("[run]", "[links]\ndrop = 0.97\nseed = 3\n[run]")]);
     let (outcome, _) = run(&text, &dir.path().join("lost"));
     assert!(outcome.finished && outcome.losses > 0, "{outcome:?}");
 }
@@ -78,9 +71,10 @@ fn nodes_that_lose_one_another_are_counted() {
 #[test]
 fn quadratics_and_one_file_for_all_run_too() {
     let dir = tempfile::tempdir().unwrap();
-    let quadratic = NETWORK
-        .replace("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3")
-        .replace("x0 = -3.0", "x0 = { random = 0.5 }");
+    let quadratic = eighty_rounds(&[
+        ("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3"),
+        ("x0 = -3.0", "x0 = { random = 0.5 }"),
+    ]);
     let (outcome, states) = run(&quadratic, &dir.path().join("quadratic"));
     assert_eq!(outcome.record.last("test_accuracy"), None);
     let losses = outcome.record.figures("outer_loss").unwrap();
@@ -101,8 +95,8 @@ fn quadratics_and_one_file_for_all_run_too() {
     fs::write(dir.path().join("all.svm"), svm).unwrap();
     let file = |source: &str, file: &str| {
         let path = dir.path().join(file);
-        let table = format!("[data]\nsource = {source:?}\nfile = {path:?}\n[algorithm]");
-        run(&NETWORK.replace("[algorithm]", &table), &dir.path().join(source))
+        let table = format!("source = {source:?}\nfile = {path:?}");
+        run(&eighty_rounds(&[("source = \"synthetic\"", &table)]), &dir.path().join(source))
     };
     let (outcome, from_csv) = file("csv", "all.csv");
     assert!(outcome.record.last("test_accuracy").unwrap() > 0.8, "{outcome:?}");
@@ -112,13 +106,11 @@ fn quadratics_and_one_file_for_all_run_too() {
 #[test]
 fn ten_thousand_nodes_run() {
     let dir = tempfile::tempdir().unwrap();
-    let text = NETWORK
-        .replace(
-            "nodes = 6\ntopology = \"small-world 4 0.3\"",
-            "nodes = 10000\ntopology = \"torus 100x100\"",
-        )
-        .replace("[algorithm]", "[data]\nsamples = 5\nfeatures = 16\n[algorithm]")
-        .replace("iterations = 80", "iterations = 20");
+    let text = network(&[
+        ("nodes = 4\ntopology = \"ring\"", "nodes = 10000\ntopology = \"torus 100x100\""),
+        ("source = \"synthetic\"", "samples = 5\nfeatures = 16"),
+        ("iterations = 60", "iterations = 20"),
+    ]);
     let (outcome, states) = run(&text, &dir.path().join("many"));
     assert!(outcome.finished && states.len() > 10_000);
     let losses = outcome.record.figures("outer_loss").unwrap();
@@ -130,14 +122,13 @@ fn ten_thousand_nodes_run() {
 #[test]
 fn exact_metrics_fall_and_survive_a_resume() {
     let dir = tempfile::tempdir().unwrap();
-    let text = NETWORK
-        .replace(
-            "[run]",
-            "[run]\nmetrics = [\"hypergradient\", \"lyapunov\", \"inner_error\", \"hv_error\"]",
-        )
-        .replace("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3")
-        .replace("alpha = 0.3", "alpha = 0.05")
-        .replace("iterations = 80", "iterations = 400");
+    let four = "metrics = [\"hypergradient\", \"lyapunov\", \"inner_error\", \"hv_error\"]";
+    let text = eighty_rounds(&[
+        ("[run]", &format!("[run]\n{four}")),
+        ("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3"),
+        ("alpha = 0.3", "alpha = 0.05"),
+        ("iterations = 80", "iterations = 400"),
+    ]);
     let (outcome, _) = run(&text, &dir.path().join("whole"));
     for name in ["hypergradient", "lyapunov", "inner_error", "hv_error"] {
         let figures = outcome.record.figures(name).unwrap();

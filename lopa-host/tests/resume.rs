@@ -1,36 +1,24 @@
 //! A run that was stopped and resumed ends like one that was not.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use common::{lopa, network, said};
 use lopa_host::config::Experiment;
 use lopa_host::outputs::Outputs;
 use lopa_host::run::{Options, Prepared};
 
-const NETWORK: &str = r#"
-[network]
-nodes = 5
-topology = "ring"
-[problem]
-kind = "logistic"
-[algorithm]
-name = "lopa-gt"
-alpha = 0.3
-beta = 0.05
-lambda = 0.05
-gamma = 0.3
-tau = 0.5
-batch = 10
-[run]
-iterations = 90
-record_every = 20
-per_node = true
-x0 = -3.0
-"#;
-
 const LINKS: &str = "[links]\nwiring = \"routed\"\nchunk = 10\ndrop = 0.05\n[run]";
+
+/// Five nodes, ninety rounds, figures of single nodes, and other words.
+fn ninety_rounds(changes: &[(&str, &str)]) -> String {
+    let own = [("nodes = 4", "nodes = 5"), ("iterations = 60", "iterations = 90\nper_node = true")];
+    network(&[&own, changes].concat())
+}
 
 /// The table without its column of seconds, the last one.
 fn timeless(csv: &str) -> Vec<&str> {
@@ -85,9 +73,9 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
 fn a_stop_anywhere_leaves_no_trace() {
     let dir = tempfile::tempdir().unwrap();
     for (name, text, links) in [
-        ("gt", NETWORK.to_owned(), false),
-        ("lg", NETWORK.replace("lopa-gt", "lopa-lg"), false),
-        ("links", NETWORK.replace("[run]", LINKS), true),
+        ("gt", ninety_rounds(&[]), false),
+        ("lg", ninety_rounds(&[("lopa-gt", "lopa-lg")]), false),
+        ("links", ninety_rounds(&[("[run]", LINKS)]), true),
     ] {
         let whole = dir.path().join(name);
         prepared(&text).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
@@ -103,24 +91,25 @@ fn a_stop_anywhere_leaves_no_trace() {
 fn a_run_can_be_made_longer() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
-    prepared(NETWORK).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
+    prepared(&ninety_rounds(&[])).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
     let outputs = Outputs::new(&parts).unwrap();
-    let short = NETWORK.replace("iterations = 90", "iterations = 50");
+    let short = ninety_rounds(&[("iterations = 90", "iterations = 50")]);
     prepared(&short).run(&outputs, |_| ()).unwrap();
     let options = Options { resume: true, stop: None };
-    prepared(NETWORK).run_with(&outputs, options, |_| ()).unwrap();
+    prepared(&ninety_rounds(&[])).run_with(&outputs, options, |_| ()).unwrap();
     assert_same(&whole, &parts, true);
     // Nothing left to do is fine too.
-    prepared(NETWORK).run_with(&outputs, options, |_| ()).unwrap();
+    prepared(&ninety_rounds(&[])).run_with(&outputs, options, |_| ()).unwrap();
     assert_same(&whole, &parts, true);
 }
 
 /// Starts a run that would take minutes, waits until it has taken a checkpoint, and ends it by a signal.
 #[cfg(unix)]
 fn end_by(signal: &str, dir: &Path) -> std::process::Output {
-    let text = NETWORK
-        .replace("iterations = 90", "iterations = 3000000\ncheckpoint_every = 20")
-        .replace("record_every = 20", "record_every = 1000");
+    let text = ninety_rounds(&[
+        ("iterations = 90", "iterations = 3000000\ncheckpoint_every = 20"),
+        ("record_every = 20", "record_every = 1000"),
+    ]);
     fs::write(dir.join("network.toml"), text).unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_lopa"))
         .current_dir(dir)
@@ -149,13 +138,8 @@ fn resume(dir: &Path) {
     let text = text.replace("iterations = 3000000", &format!("iterations = {end}"));
     fs::write(dir.join("network.toml"), text).unwrap();
     for arguments in [&["--out", "results", "--resume"][..], &["--out", "whole"]] {
-        let output = Command::new(env!("CARGO_BIN_EXE_lopa"))
-            .current_dir(dir)
-            .args(["run", "network.toml"])
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = lopa(dir, &[&["run", "network.toml"], arguments].concat());
+        assert!(output.status.success(), "{}", said(&output));
     }
     assert_same(&dir.join("whole"), &dir.join("results"), true);
 }
@@ -165,7 +149,7 @@ fn resume(dir: &Path) {
 fn ctrl_c_ends_cleanly_and_the_run_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let output = end_by("-INT", dir.path());
-    let error = String::from_utf8_lossy(&output.stderr);
+    let error = said(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("go on with: lopa run network.toml --out results --resume"), "{error}");
     for name in ["metrics.csv", "state.json", "summary.json"] {

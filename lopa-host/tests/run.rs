@@ -1,35 +1,12 @@
 //! `lopa run`: results, and what becomes of every mistake.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
-const GOOD: &str = r#"
-[network]
-nodes = 4
-topology = "ring"
-
-[problem]
-kind = "logistic"
-
-[algorithm]
-name = "lopa-gt"
-alpha = 0.3
-beta = 0.05
-lambda = 0.05
-gamma = 0.3
-tau = 0.5
-batch = 10
-
-[run]
-iterations = 60
-record_every = 20
-x0 = -3.0
-"#;
-
-fn lopa(dir: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
-}
+use common::{NETWORK, lopa, said};
 
 /// Runs a file with this text.
 fn run(dir: &Path, text: &str) -> Output {
@@ -37,14 +14,10 @@ fn run(dir: &Path, text: &str) -> Output {
     lopa(dir, &["run", "network.toml", "--out", "results"])
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn a_run_leaves_its_files() {
     let dir = tempfile::tempdir().unwrap();
-    let output = run(dir.path(), GOOD);
+    let output = run(dir.path(), NETWORK);
     assert!(output.status.success(), "{}", said(&output));
     assert!(output.stderr.is_empty(), "no bar in a pipe");
     let read = |name: &str| fs::read_to_string(dir.path().join("results").join(name)).unwrap();
@@ -70,7 +43,7 @@ fn a_run_leaves_its_files() {
 #[test]
 fn divergence_is_status_1_with_everything_so_far_written() {
     let dir = tempfile::tempdir().unwrap();
-    let text = GOOD
+    let text = NETWORK
         .replace("beta = 0.05", "beta = 500.0")
         .replace("record_every = 20", "record_every = 1");
     let output = run(dir.path(), &text);
@@ -99,14 +72,14 @@ fn files_are_found_from_the_file_that_names_them() {
     );
     fs::write(inside.join("weights.csv"), weights).unwrap();
     fs::write(inside.join("x0.csv"), ["-3"; 24].join("\n")).unwrap();
-    let text = GOOD
+    let text = NETWORK
         .replace("\"ring\"", "\"file edges.txt\"\nweights = \"weights.csv\"")
         .replace("x0 = -3.0", "x0 = \"x0.csv\"");
     fs::write(inside.join("network.toml"), text).unwrap();
     let output = lopa(dir.path(), &["run", "inside/network.toml", "--out", "results"]);
     assert!(output.status.success(), "{}", said(&output));
     // The same network by its name ends in the same bits.
-    let path = run(dir.path(), &GOOD.replace("\"ring\"", "\"path\""));
+    let path = run(dir.path(), &NETWORK.replace("\"ring\"", "\"path\""));
     assert!(path.status.success());
     let again = lopa(dir.path(), &["run", "inside/network.toml", "--out", "again"]);
     assert!(again.status.success());
@@ -117,7 +90,7 @@ fn files_are_found_from_the_file_that_names_them() {
 #[test]
 fn threads_do_not_change_results() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("network.toml"), GOOD).unwrap();
+    fs::write(dir.path().join("network.toml"), NETWORK).unwrap();
     let states = ["1", "2", "8"].map(|threads| {
         let output =
             lopa(dir.path(), &["run", "network.toml", "--out", threads, "--threads", threads]);

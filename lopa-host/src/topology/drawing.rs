@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::layout::Point;
 use super::{Layout, Weights};
+use crate::plot::escaped;
 
 /// The width of a picture.
 const WIDTH: f64 = 640.0;
@@ -35,7 +36,7 @@ pub fn svg(weights: &Weights, layout: Layout, title: &str) -> String {
     let topology = weights.topology();
     let (nodes, links) = (topology.nodes(), topology.links().count());
     let canvas = Canvas::new(layout, &layout.place(topology));
-    let (height, title) = (canvas.height, escaped(title));
+    let (height, title) = (canvas.height, escaped(&title.replace(['\n', '\t'], " ")));
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height:.0}\" \
          viewBox=\"0 0 {WIDTH} {height:.0}\" font-family=\"Helvetica, Arial, sans-serif\" \
@@ -234,23 +235,6 @@ fn closest(places: &[Point]) -> f64 {
     closest
 }
 
-/// Text as XML has it; what XML cannot say at all is left out.
-fn escaped(text: &str) -> String {
-    let mut result = String::new();
-    for letter in text.chars() {
-        match letter {
-            '&' => result += "&amp;",
-            '<' => result += "&lt;",
-            '>' => result += "&gt;",
-            '"' => result += "&quot;",
-            '\u{fffe}' | '\u{ffff}' => {}
-            _ if letter.is_control() => {}
-            _ => result.push(letter),
-        }
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Topology;
@@ -260,7 +244,7 @@ mod tests {
     fn titles_cannot_break_out() {
         let weights = Weights::metropolis(&Topology::ring(3));
         let picture = svg(&weights, Layout::Circle, "a<b & \"c\"\u{0}\n\u{ffff}>");
-        assert!(picture.contains("<title>a&lt;b &amp; &quot;c&quot;&gt;</title>"));
+        assert!(picture.contains("<title>a&lt;b &amp; &quot;c&quot; &gt;</title>"));
     }
 
     #[test]

@@ -1,0 +1,50 @@
+//! A small network, and the command that runs it.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Four nodes on synthetic data.
+pub const NETWORK: &str = r#"
+[network]
+nodes = 4
+topology = "ring"
+
+[problem]
+kind = "logistic"
+
+[data]
+source = "synthetic"
+
+[algorithm]
+name = "lopa-gt"
+alpha = 0.3
+beta = 0.05
+lambda = 0.05
+gamma = 0.3
+tau = 0.5
+batch = 10
+
+[run]
+iterations = 60
+record_every = 20
+x0 = -3.0
+"#;
+
+/// The network with other words in it; each must be there.
+pub fn network(changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(NETWORK.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    })
+}
+
+/// Runs the command in a folder.
+pub fn lopa(dir: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
+}
+
+/// What it complained about.
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
