@@ -9,6 +9,7 @@
 //! alike; [`KIND`] tells which one a build has.
 
 use crate::vector::LANES;
+use crate::vector::widest::{self, Work};
 
 /// Which implementation computes [`exp`] and [`ln`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,21 +51,35 @@ pub fn exp(a: f32) -> f32 {
 /// ```
 #[inline]
 pub fn exp_all(a: &[f32], out: &mut [f32]) {
-    if !IN_LANES {
+    if IN_LANES {
+        widest::run(ExpAll(a, out));
+    } else {
         out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
-        return;
     }
-    let len = a.len().min(out.len());
-    let (a, a_rest) = a[..len].as_chunks::<LANES>();
-    let (out, out_rest) = out[..len].as_chunks_mut::<LANES>();
-    for (out, a) in out.iter_mut().zip(a) {
-        if a.iter().fold(true, |usual, &a| usual & is_usual(a)) {
-            out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp_of_usual(a));
-        } else {
-            out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
+}
+
+struct ExpAll<'a>(&'a [f32], &'a mut [f32]);
+
+impl Work for ExpAll<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(a, out) = self;
+        let len = a.len().min(out.len());
+        let (a, a_rest) = a[..len].as_chunks::<LANES>();
+        let (out, out_rest) = out[..len].as_chunks_mut::<LANES>();
+        for (out, a) in out.iter_mut().zip(a) {
+            if a.iter().fold(true, |usual, &a| usual & is_usual(a)) {
+                for i in 0..LANES {
+                    out[i] = exp_of_usual(a[i]);
+                }
+            } else {
+                out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
+            }
         }
+        out_rest.iter_mut().zip(a_rest).for_each(|(out, &a)| *out = exp(a));
     }
-    out_rest.iter_mut().zip(a_rest).for_each(|(out, &a)| *out = exp(a));
 }
 
 /// Whether [`exp_all`] computes in lanes: a chip has no vectors to gain by it.

@@ -327,9 +327,9 @@ impl<'a> Row<'a> {
     pub fn add_scaled(&self, factor: f32, out: &mut [f32]) {
         let (factor, offset) = (factor * self.scale, self.offset);
         match self.raw {
-            Features::U8(raw) => add(out, raw, |r| factor * (f32::from(r) - offset)),
-            Features::I8(raw) => add(out, raw, |r| factor * (f32::from(r) - offset)),
-            Features::F32(raw) => add(out, raw, |r| factor * (r - offset)),
+            Features::U8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
+            Features::I8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
+            Features::F32(raw) => vector::add_terms(out, raw, |r| factor * (r - offset)),
         }
     }
 }
@@ -349,7 +349,7 @@ enum Block<'a, const B: usize> {
 
 impl<const B: usize> Rows<'_, B> {
     /// The scalar products of each row with each of the vectors.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn dots<const V: usize>(&self, vectors: [&[f32]; V]) -> [[f32; V]; B] {
         let offset = self.offset;
         let raw = match self.raw {
@@ -363,7 +363,7 @@ impl<const B: usize> Rows<'_, B> {
     }
 
     /// `out += factor * row`, row after row.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_scaled(&self, factors: [f32; B], out: &mut [f32]) {
         let (factors, offset) = (factors.map(|factor| factor * self.scale), self.offset);
         match self.raw {
@@ -384,13 +384,6 @@ fn cut_all<T, const B: usize>(raw: &[T], width: usize, indices: [usize; B]) -> O
         *row = raw.get(from..from.wrapping_add(width))?;
     }
     Some(rows)
-}
-
-#[inline]
-fn add<T: Copy>(out: &mut [f32], raw: &[T], term: impl Fn(T) -> f32) {
-    for (out, &raw) in out.iter_mut().zip(raw) {
-        *out += term(raw);
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,11 @@
 //! goes to lane `i % 16`, and the lanes are added by a fixed tree at the end. Sixteen lanes fit the 32
 //! registers of a Cortex-M4F and one 512-bit vector, so compilers vectorise without changing a bit.
 
+#[path = "widest.rs"]
+pub(crate) mod widest;
+
+use widest::Work;
+
 /// The number of partial sums of every reduction.
 pub const LANES: usize = 16;
 
@@ -15,19 +20,31 @@ impl<S: AsRef<[f32]> + AsMut<[f32]> + ?Sized> Storage for S {}
 /// Sums `term(a[i], b[i])` in lanes, over the length both slices have.
 #[inline]
 pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> f32) -> f32 {
-    let len = a.len().min(b.len());
-    let (a, a_rest) = a[..len].as_chunks::<LANES>();
-    let (b, b_rest) = b[..len].as_chunks::<LANES>();
-    let mut lanes = [0.0_f32; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for i in 0..LANES {
-            lanes[i] += term(a[i], b[i]);
+    widest::run_long(a.len().min(b.len()), Reduce(a, b, term))
+}
+
+struct Reduce<'a, A, B, F>(&'a [A], &'a [B], F);
+
+impl<A: Copy, B: Copy, F: Fn(A, B) -> f32> Work for Reduce<'_, A, B, F> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run(self) -> f32 {
+        let Self(a, b, term) = self;
+        let len = a.len().min(b.len());
+        let (a, a_rest) = a[..len].as_chunks::<LANES>();
+        let (b, b_rest) = b[..len].as_chunks::<LANES>();
+        let mut lanes = [0.0_f32; LANES];
+        for (a, b) in a.iter().zip(b) {
+            for i in 0..LANES {
+                lanes[i] += term(a[i], b[i]);
+            }
         }
+        for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+            *lane += term(a, b);
+        }
+        add_lanes(lanes, len)
     }
-    for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *lane += term(a, b);
-    }
-    add_lanes(lanes, len)
 }
 
 /// How many samples are read at once. One row's lanes wait for their own last sum; the rows of a block do not wait for
@@ -35,7 +52,7 @@ pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> 
 pub(crate) const BLOCK: usize = if cfg!(target_pointer_width = "64") { 8 } else { 1 };
 
 /// The sums of `value(row[i]) * vector[i]` for each row and vector: each as [`reduce`] does it, all in one pass.
-#[inline]
+#[inline(always)]
 pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
     rows: [&[T]; B],
     vectors: [&[f32]; V],
@@ -71,7 +88,7 @@ pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
 }
 
 /// One step of every lane. A function, so that it is one vector operation before the loops around it are unrolled.
-#[inline]
+#[inline(always)]
 fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
     for i in 0..LANES {
         lanes[i] += a[i] * b[i];
@@ -92,7 +109,7 @@ fn add_all_lanes(mut lanes: [f32; LANES]) -> f32 {
 }
 
 /// `out[i] += factor * value(row[i])` for one row after the other, in one pass over `out`.
-#[inline]
+#[inline(always)]
 pub(crate) fn add_block<T: Copy, const B: usize>(
     out: &mut [f32],
     rows: [&[T]; B],
@@ -111,7 +128,9 @@ pub(crate) fn add_block<T: Copy, const B: usize>(
 ///
 /// With `len` terms the lanes from `len` on are still +0, and no lane is -0: adding them changes nothing, so a
 /// short reduction leaves them out, which a chip without an FPU feels.
-#[inline]
+// Where the processor is asked: see `add_all_lanes`.
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
     for half in [8, 4, 2, 1] {
         if half < len {
@@ -151,8 +170,25 @@ pub fn norm_squared(a: &[f32]) -> f32 {
 /// `out += scale * a`, element by element.
 #[inline]
 pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
-    for (out, &a) in out.iter_mut().zip(a) {
-        *out += scale * a;
+    add_terms(out, a, |a| scale * a);
+}
+
+/// `out[i] += term(a[i])`.
+#[inline]
+pub(crate) fn add_terms<A: Copy>(out: &mut [f32], a: &[A], term: impl Fn(A) -> f32) {
+    widest::run_long(out.len().min(a.len()), AddTerms(out, a, term));
+}
+
+struct AddTerms<'a, A, F>(&'a mut [f32], &'a [A], F);
+
+impl<A: Copy, F: Fn(A) -> f32> Work for AddTerms<'_, A, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (out, &a) in self.0.iter_mut().zip(self.1) {
+            *out += (self.2)(a);
+        }
     }
 }
 
@@ -162,8 +198,24 @@ pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
 /// because the pull of `j` on `i` is bit for bit the negative of the pull of `i` on `j`.
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
-    for (gap, (&theirs, &own)) in gap.iter_mut().zip(theirs.iter().zip(own)) {
-        *gap += weight * (theirs - own);
+    widest::run_long(gap.len(), AddGap { gap, weight, theirs, own });
+}
+
+struct AddGap<'a> {
+    gap: &'a mut [f32],
+    weight: f32,
+    theirs: &'a [f32],
+    own: &'a [f32],
+}
+
+impl Work for AddGap<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (gap, (&theirs, &own)) in self.gap.iter_mut().zip(self.theirs.iter().zip(self.own)) {
+            *gap += self.weight * (theirs - own);
+        }
     }
 }
 

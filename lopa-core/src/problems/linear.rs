@@ -5,6 +5,7 @@ use core::array;
 use crate::batch::{Batch, Indices};
 use crate::math;
 use crate::samples::{LabelKind, Rows, Samples};
+use crate::vector::widest::{self, Work};
 use crate::vector::{BLOCK, CompensatedSum};
 
 /// A loss of a linear model's output and a label, convex in the output.
@@ -92,16 +93,8 @@ pub(super) fn add_gradient<L: LinearLoss>(
     out: &mut [f32],
 ) {
     let share = scale * batch.weight();
-    let factor = |index, output| share * L::slope(output, samples.label(index));
-    let mut indices = batch.indices();
-    while let Some((block, rows)) = next_block(samples, &mut indices) {
-        let outputs = rows.dots([weights]);
-        rows.add_scaled(array::from_fn(|i| factor(block[i], outputs[i][0])), out);
-    }
-    for index in indices {
-        let row = samples.row(index);
-        row.add_scaled(factor(index, row.dot(weights)), out);
-    }
+    let factor = |index, [output]: [f32; 1]| share * L::slope(output, samples.label(index));
+    widest::run(AddRows { samples, batch, vectors: [weights], factor, out });
 }
 
 /// Adds `scale` times the Hessian of the mean loss at `weights`, times `v`, to `out`.
@@ -117,14 +110,33 @@ pub(super) fn add_hessian_vector<L: LinearLoss>(
     let factor = |index, [output, change]: [f32; 2]| {
         share * (L::curvature(output, samples.label(index)) * change)
     };
-    let mut indices = batch.indices();
-    while let Some((block, rows)) = next_block(samples, &mut indices) {
-        let outputs = rows.dots([weights, v]);
-        rows.add_scaled(array::from_fn(|i| factor(block[i], outputs[i])), out);
-    }
-    for index in indices {
-        let row = samples.row(index);
-        row.add_scaled(factor(index, [row.dot(weights), row.dot(v)]), out);
+    widest::run(AddRows { samples, batch, vectors: [weights, v], factor, out });
+}
+
+/// Adds to `out` each row of a batch, times a factor of its index and its scalar products with `vectors`.
+struct AddRows<'a, F, const V: usize> {
+    samples: &'a Samples<'a>,
+    batch: &'a Batch,
+    vectors: [&'a [f32]; V],
+    factor: F,
+    out: &'a mut [f32],
+}
+
+impl<F: Fn(usize, [f32; V]) -> f32, const V: usize> Work for AddRows<'_, F, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { samples, batch, vectors, factor, out } = self;
+        let mut indices = batch.indices();
+        while let Some((block, rows)) = next_block(samples, &mut indices) {
+            let outputs = rows.dots(vectors);
+            rows.add_scaled(array::from_fn(|i| factor(block[i], outputs[i])), out);
+        }
+        for index in indices {
+            let row = samples.row(index);
+            row.add_scaled(factor(index, vectors.map(|vector| row.dot(vector))), out);
+        }
     }
 }
 
