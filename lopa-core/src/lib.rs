@@ -20,4 +20,5 @@ pub mod problems;
 pub mod samples;
 pub mod steps;
 pub mod vector;
+mod widest;
 pub mod wire;

@@ -9,7 +9,7 @@
 //! alike; [`KIND`] tells which one a build has.
 
 use crate::vector::LANES;
-use crate::vector::widest::{self, Work};
+use crate::widest::{self, Work};
 
 /// Which implementation computes [`exp`] and [`ln`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

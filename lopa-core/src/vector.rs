@@ -4,10 +4,7 @@
 //! goes to lane `i % 16`, and the lanes are added by a fixed tree at the end. Sixteen lanes fit the 32
 //! registers of a Cortex-M4F and one 512-bit vector, so compilers vectorise without changing a bit.
 
-#[path = "widest.rs"]
-pub(crate) mod widest;
-
-use widest::Work;
+use crate::widest::{self, Work};
 
 /// The number of partial sums of every reduction.
 pub const LANES: usize = 16;

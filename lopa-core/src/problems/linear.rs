@@ -5,8 +5,8 @@ use core::array;
 use crate::batch::{Batch, Indices};
 use crate::math;
 use crate::samples::{LabelKind, Rows, Samples};
-use crate::vector::widest::{self, Work};
 use crate::vector::{BLOCK, CompensatedSum};
+use crate::widest::{self, Work};
 
 /// A loss of a linear model's output and a label, convex in the output.
 pub trait LinearLoss {
@@ -186,12 +186,12 @@ mod tests {
 
     #[test]
     fn batches_have_the_bits_of_their_samples_one_by_one() {
-        let bytes: [u8; ROWS * WIDTH] = core::array::from_fn(|i| (i * 89 % 251) as u8);
+        let bytes: [u8; ROWS * WIDTH] = array::from_fn(|i| (i * 89 % 251) as u8);
         let signed = bytes.map(|b| b as i8);
         let floats = bytes.map(|b| f32::from(b) * 0.31 - 9.7);
         let labels = Labels::Binary(&[0, 1, 1, 0, 1, 0, 0, 1, 1]);
-        let weights: [f32; WIDTH] = core::array::from_fn(|i| i as f32 * 0.011 - 0.17);
-        let v: [f32; WIDTH] = core::array::from_fn(|i| 0.9 - i as f32 * 0.043);
+        let weights: [f32; WIDTH] = array::from_fn(|i| i as f32 * 0.011 - 0.17);
+        let v: [f32; WIDTH] = array::from_fn(|i| 0.9 - i as f32 * 0.043);
         for features in [Features::U8(&bytes), Features::I8(&signed), Features::F32(&floats)] {
             for offset in [0.0, -0.0, 3.5] {
                 let samples = Samples::new(features, WIDTH, labels).unwrap();
