@@ -52,6 +52,7 @@ const _: () = {
     formatted::<problem::Point<'_>>();
     formatted::<problem::Population>();
     formatted::<problem::ProblemError>();
+    formatted::<problems::AnyProblem<'_>>();
     formatted::<problems::LogisticLoss>();
     formatted::<problems::Meta<'_, Logistic>>();
     formatted::<problems::Quadratic<'_>>();

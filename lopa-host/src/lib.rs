@@ -19,7 +19,6 @@ pub mod linked;
 pub mod metrics;
 pub mod outputs;
 pub mod plot;
-pub mod problem;
 pub mod quadratics;
 pub mod record;
 pub mod report;

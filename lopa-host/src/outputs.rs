@@ -13,12 +13,12 @@ use crate::config::Experiment;
 use crate::files::{self, WriteError};
 use crate::metrics::Metric;
 use crate::plot;
-use crate::problem::AnyProblem;
 use crate::record::Record;
 use crate::report::{self, Figure};
 use crate::run::Prepared;
 use crate::simulation::SimulatedNode;
 use crate::topology::drawing;
+use lopa_core::problems::AnyProblem;
 
 /// Pixels of a picture for a unit of its SVG: enough for print.
 const PIXELS: f32 = 3.0;

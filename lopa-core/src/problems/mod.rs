@@ -7,13 +7,17 @@
 //! | [`SharedLayer`] | a sigmoid layer that finds features | a softmax head | paper, 5.1 |
 //! | [`Meta`] | a starting point | what one step from it makes of the node's tasks | paper, introduction |
 //! | [`Quadratic`] | a vector | a vector | tests: everything has a closed form |
+//!
+//! [`AnyProblem`] is one of them, chosen at run time.
 
+mod any;
 mod linear;
 mod meta;
 mod quadratic;
 mod regularised;
 mod shared_layer;
 
+pub use any::AnyProblem;
 pub use linear::{LinearLoss, LogisticLoss, SquaredLoss};
 pub use meta::Meta;
 pub use quadratic::{Quadratic, QuadraticParts};

@@ -2,12 +2,12 @@
 
 use lopa_core::batch::Batch;
 use lopa_core::problem::{Point, Problem};
+use lopa_core::problems::AnyProblem;
 use lopa_core::samples::Samples;
 use rayon::prelude::*;
 
 use super::{Metric, accuracy};
 use crate::exact::{Coefficients, Exact, Figures};
-use crate::problem::AnyProblem;
 use crate::record::{Column, Record, Scale};
 use crate::simulation::SimulatedNode;
 

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Experiment;
 use crate::metrics::{self, Traffic};
-use crate::problem::AnyProblem;
 use crate::record::{Record, RecordError};
 use crate::simulation::SimulatedNode;
+use lopa_core::problems::AnyProblem;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";

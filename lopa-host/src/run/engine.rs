@@ -12,8 +12,8 @@ use crate::config::{LinksTable, Wires};
 use crate::fault::Faults;
 use crate::linked::{LINKS, LinkedError, LinkedNetwork, Linking, Wiring};
 use crate::metrics::Traffic;
-use crate::problem::AnyProblem;
 use crate::simulation::{SimulatedNode, Simulation};
+use lopa_core::problems::AnyProblem;
 
 /// Chunks under way to a neighbour at a time.
 const WINDOW: usize = 4;

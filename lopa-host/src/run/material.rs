@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use lopa_core::problem::ProblemError;
-use lopa_core::problems::{Logistic, Meta, Ridge, SharedLayer};
+use lopa_core::problems::{AnyProblem, Logistic, Meta, Ridge, SharedLayer};
 use lopa_core::samples::LabelKind;
 
 use super::{RunError, input};
 use crate::config::{DataTable, Experiment, ProblemTable, Validation};
 use crate::data::{self, Dataset, Deal, LabelRatio, Partition, Shard, Table, TestPart, Values};
 use crate::metrics::NodeSamples;
-use crate::problem::AnyProblem;
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
 use crate::synthetic::Recipe;
 

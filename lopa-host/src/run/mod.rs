@@ -23,12 +23,12 @@ use crate::exact::{Coefficients, Constants};
 use crate::files::WriteError;
 use crate::metrics::{Meter, Metric, NodeSamples, Traffic};
 use crate::outputs::{Outputs, Results};
-use crate::problem::AnyProblem;
 use crate::record::Record;
 use crate::simulation::Simulation;
 use crate::topology::{Kind, Layout, Weights};
 use checkpoint::Standing;
 use engine::Engine;
+use lopa_core::problems::AnyProblem;
 
 /// Why a run did not end well.
 #[derive(Debug)]

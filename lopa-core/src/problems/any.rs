@@ -1,14 +1,13 @@
-//! Any of the problems, chosen when a file is read.
+//! Any of the problems, chosen when a file or a blob is read: one image serves them all.
 
-use lopa_core::batch::Batch;
-use lopa_core::problem::{Dimensions, Point, Population, Predict, Problem};
-use lopa_core::problems::{
-    Logistic, LogisticLoss, Meta, Quadratic, Ridge, SharedLayer, SquaredLoss,
-};
-use lopa_core::samples::Row;
+use super::{Logistic, LogisticLoss, Meta, Quadratic, Ridge, SharedLayer, SquaredLoss};
+use crate::batch::Batch;
+use crate::problem::{Dimensions, Point, Population, Predict, Problem};
+use crate::samples::Row;
 
-/// One of the problems that come with the core.
+/// One of the problems that come with the crate.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum AnyProblem<'a> {
     /// Hyper-parameters of logistic regression.
     Logistic(Logistic<'a>),
