@@ -17,6 +17,13 @@ const _: () = {
     formatted::<batch::Indices>();
     formatted::<batch::Sampler>();
     formatted::<batch::Sharing>();
+    formatted::<blob::Blob<'_>>();
+    formatted::<blob::BlobError>();
+    formatted::<blob::Capacity>();
+    formatted::<blob::Plan>();
+    formatted::<blob::SetName>();
+    formatted::<blob::Start<'_>>();
+    formatted::<blob::Wiring>();
     formatted::<check::MemoryError>();
     formatted::<check::Report>();
     formatted::<checkpoint::CheckpointError>();

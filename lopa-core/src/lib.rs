@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod blob;
 pub mod check;
 pub mod checkpoint;
 pub mod draw;

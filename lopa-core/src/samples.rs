@@ -232,6 +232,24 @@ impl<'a> Samples<'a> {
         self.width
     }
 
+    /// The features as they lie, row after row.
+    #[must_use]
+    pub const fn features(&self) -> Features<'a> {
+        self.features
+    }
+
+    /// What a raw feature less the offset is multiplied by.
+    #[must_use]
+    pub const fn scale(&self) -> f32 {
+        self.scale
+    }
+
+    /// What is subtracted from a raw feature.
+    #[must_use]
+    pub const fn offset(&self) -> f32 {
+        self.offset
+    }
+
     /// The labels.
     #[must_use]
     pub const fn labels(&self) -> Labels<'a> {

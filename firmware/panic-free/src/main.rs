@@ -9,6 +9,7 @@
 use core::hint::black_box;
 
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
+use lopa_core::blob::{self, Blob, Capacity, Start};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::exchange::{Exchange, Peer, Settings, Timing};
 use lopa_core::network::{self, Edge};
@@ -123,7 +124,31 @@ fn config_batch() -> lopa_core::batch::Batch {
     sampler.batch(black_box(3), black_box(Purpose::INNER_GRADIENT), black_box(5))
 }
 
+/// A node from whatever lies in flash.
+fn flashed() -> Option<()> {
+    static FLASH: [u32; 256] = [1; 256];
+    let bytes: &[u8] = bytemuck::cast_slice(black_box(&FLASH[..]));
+    let flash = Blob::read(black_box(bytes)).ok()?;
+    let room = Capacity { floats: 64, neighbours: 4, links: 2, values: 16 };
+    flash.fits(black_box(&room)).ok()?;
+    black_box((flash.settings(black_box(1)), flash.footprint()));
+    let mut peers = [Peer { node: 0, link: 0, weight: 0.0 }; 4];
+    peers.iter_mut().zip(flash.peers()).for_each(|(own, peer)| *own = peer);
+    black_box(peers);
+    let mut memory = [0.0; 64];
+    let (mut node, mut scratch) = flash.build(black_box(&mut memory)).ok()?;
+    let _ = black_box(node.compute(&mut scratch));
+    let _ = black_box(node.mix(floats(), floats()));
+    black_box(node.state());
+    let (plan, problem, start) = (flash.plan(), flash.problem(), Start::Vector(floats()));
+    let _ = black_box(blob::write(plan, &problem, start, black_box(&peers), |piece| {
+        black_box(piece);
+    }));
+    Some(())
+}
+
 fn everything() -> Option<()> {
+    flashed();
     let (train, validation) = (samples()?, samples()?);
     if let Ok(problem) = Logistic::new(train, validation) {
         both(problem);

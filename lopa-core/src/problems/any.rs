@@ -3,7 +3,7 @@
 use super::{Logistic, LogisticLoss, Meta, Quadratic, Ridge, SharedLayer, SquaredLoss};
 use crate::batch::Batch;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem};
-use crate::samples::Row;
+use crate::samples::{Row, Samples};
 
 /// One of the problems that come with the crate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,7 +71,48 @@ impl Problem for AnyProblem<'_> {
     }
 }
 
-impl AnyProblem<'_> {
+impl<'a> AnyProblem<'a> {
+    /// A number for the kind, as blobs and greetings have it.
+    ///
+    /// | 0 | 1 | 2 | 3 | 4 | 5 |
+    /// |---|---|---|---|---|---|
+    /// | logistic | ridge | shared layer | meta-logistic | meta-squared | quadratic |
+    #[must_use]
+    pub const fn kind(&self) -> u32 {
+        match self {
+            Self::Logistic(_) => 0,
+            Self::Ridge(_) => 1,
+            Self::SharedLayer(_) => 2,
+            Self::MetaLogistic(_) => 3,
+            Self::MetaSquared(_) => 4,
+            Self::Quadratic(_) => 5,
+        }
+    }
+
+    /// The samples for training and for validation; `None` for a quadratic, which knows no samples.
+    #[must_use]
+    pub const fn samples(&self) -> Option<[Samples<'a>; 2]> {
+        match self {
+            Self::Logistic(p) => Some([p.train, p.validation]),
+            Self::Ridge(p) => Some([p.train, p.validation]),
+            Self::SharedLayer(p) => Some([p.train, p.validation]),
+            Self::MetaLogistic(p) => Some([p.train, p.validation]),
+            Self::MetaSquared(p) => Some([p.train, p.validation]),
+            Self::Quadratic(_) => None,
+        }
+    }
+
+    /// Hidden units, classes, and μ, ν or r: zero where the problem has none.
+    pub(crate) const fn parameters(&self) -> (usize, usize, f32) {
+        match self {
+            Self::Logistic(_) | Self::Ridge(_) => (0, 0, 0.0),
+            Self::SharedLayer(p) => (p.hidden, p.classes, p.mu),
+            Self::MetaLogistic(p) => (0, 0, p.nu),
+            Self::MetaSquared(p) => (0, 0, p.nu),
+            Self::Quadratic(p) => (0, 0, p.parts().rigidity),
+        }
+    }
+
     /// The label the model gives a sample; `None` for a quadratic, which knows no samples.
     #[must_use]
     pub fn predict(&self, at: Point<'_>, row: Row<'_>, workspace: &mut [f32]) -> Option<f32> {

@@ -22,9 +22,9 @@ use crate::vector::CompensatedSum;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Meta<'a, L> {
-    train: Samples<'a>,
-    validation: Samples<'a>,
-    nu: f32,
+    pub(super) train: Samples<'a>,
+    pub(super) validation: Samples<'a>,
+    pub(super) nu: f32,
     loss: PhantomData<L>,
 }
 

@@ -21,8 +21,8 @@ use crate::vector::CompensatedSum;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Regularised<'a, L> {
-    train: Samples<'a>,
-    validation: Samples<'a>,
+    pub(super) train: Samples<'a>,
+    pub(super) validation: Samples<'a>,
     loss: PhantomData<L>,
 }
 

@@ -20,11 +20,11 @@ use crate::vector::{add_scaled, dot, norm_squared};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SharedLayer<'a> {
-    train: Samples<'a>,
-    validation: Samples<'a>,
-    hidden: usize,
-    classes: usize,
-    mu: f32,
+    pub(super) train: Samples<'a>,
+    pub(super) validation: Samples<'a>,
+    pub(super) hidden: usize,
+    pub(super) classes: usize,
+    pub(super) mu: f32,
 }
 
 impl<'a> SharedLayer<'a> {

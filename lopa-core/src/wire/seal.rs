@@ -127,7 +127,7 @@ impl AsRef<[u8]> for Made {
     }
 }
 
-/// CRC-32 for checkpoints, which are nobody's messages.
+/// CRC-32 for checkpoints and blobs, which are nobody's messages.
 #[derive(Clone)]
 pub(crate) struct Checksum(Digest<'static, u32, Table<1>>);
 

@@ -1,0 +1,124 @@
+//! Why a blob is refused.
+
+use crate::math;
+use crate::node::NodeError;
+use crate::problem::ProblemError;
+use crate::samples::SamplesError;
+use crate::steps::StepSizeError;
+
+/// The two sets of samples of a blob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum SetName {
+    /// For the inner problem.
+    Training,
+    /// For the outer problem.
+    Validation,
+}
+
+/// Why a blob was refused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum BlobError {
+    /// The bytes do not begin like a blob, as erased flash does not.
+    NotABlob,
+    /// A version this build does not read.
+    Version {
+        /// The blob's version.
+        found: u32,
+    },
+    /// There are fewer bytes than the blob says it has, or it says it has fewer than any blob.
+    Length {
+        /// The bytes it needs.
+        needed: usize,
+        /// The bytes there are.
+        found: usize,
+    },
+    /// The checksum is wrong: a write was cut short, or the memory is worn.
+    Corrupt,
+    /// The bytes do not begin at a multiple of four, or this machine is not little-endian.
+    Memory,
+    /// A part of the blob is missing, or there is something behind the last one.
+    Section {
+        /// Which part.
+        name: &'static str,
+    },
+    /// A number is out of its range.
+    Value {
+        /// Which one.
+        name: &'static str,
+    },
+    /// The blob was made for nodes that compute exp and ln in another way.
+    Math {
+        /// The blob's way.
+        needed: math::Kind,
+    },
+    /// A step size is out of range.
+    Steps(StepSizeError),
+    /// A neighbour is out of order, is the node itself, or has a weight that is not positive and finite.
+    Peer {
+        /// Its place in the list.
+        index: usize,
+    },
+    /// A set of samples makes no sense.
+    Samples {
+        /// Which one.
+        set: SetName,
+        /// Why.
+        error: SamplesError,
+    },
+    /// The problem makes no sense.
+    Problem(ProblemError),
+    /// A node cannot be made of it.
+    Node(NodeError),
+    /// It is sound, but does not fit this image.
+    Capacity {
+        /// What is short.
+        name: &'static str,
+        /// How much the blob needs.
+        needed: usize,
+        /// How much there is.
+        room: usize,
+    },
+}
+
+impl core::fmt::Display for BlobError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NotABlob => write!(f, "these bytes are not a blob: write one with lopa shard"),
+            Self::Version { found } => {
+                write!(f, "the blob has version {found}, this build reads {}", super::VERSION)
+            }
+            Self::Length { needed, found } => {
+                write!(f, "the blob needs {needed} bytes, there are {found}")
+            }
+            Self::Corrupt => write!(f, "the blob's checksum is wrong: it was cut short or damaged"),
+            Self::Memory => {
+                write!(f, "a blob must lie at a multiple of four bytes, on a little-endian machine")
+            }
+            Self::Section { name } => {
+                write!(f, "the blob's part {name:?} is not as long as its head says")
+            }
+            Self::Value { name } => write!(f, "the blob's {name} is out of range"),
+            Self::Math { needed } => {
+                write!(f, "the blob is for nodes with {needed:?}, this build has {:?}", math::KIND)
+            }
+            Self::Steps(error) => write!(f, "{error}"),
+            Self::Peer { index } => write!(
+                f,
+                "neighbour {index} of the blob is out of order, the node itself, or has no sound weight"
+            ),
+            Self::Samples { set: SetName::Training, error } => write!(f, "training set: {error}"),
+            Self::Samples { set: SetName::Validation, error } => {
+                write!(f, "validation set: {error}")
+            }
+            Self::Problem(error) => write!(f, "{error}"),
+            Self::Node(error) => write!(f, "{error}"),
+            Self::Capacity { name, needed, room } => {
+                write!(f, "the blob needs {needed} {name}, this image has room for {room}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for BlobError {}

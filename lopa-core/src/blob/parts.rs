@@ -1,0 +1,172 @@
+//! The parts of a blob, each checked as it is read.
+
+use bytemuck::{cast_slice, try_cast_slice};
+
+use super::head::{Head, SAME, SetHead, padded};
+use super::{BlobError, Plan, SetName, Wiring};
+use crate::batch::{BatchSize, Sampler, Sharing};
+use crate::draw::Draws;
+use crate::exchange::Timing;
+use crate::math;
+use crate::node::{Config, Scheme};
+use crate::problems::{AnyProblem, Logistic, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer};
+use crate::samples::{Features, Labels, Samples};
+use crate::steps::StepSizes;
+
+/// What of the sections has not been read.
+pub(super) struct Rest<'a>(pub(super) &'a [u8]);
+
+impl<'a> Rest<'a> {
+    /// The next `len` bytes and their padding.
+    fn bytes(&mut self, name: &'static str, len: usize) -> Result<&'a [u8], BlobError> {
+        let cut = padded(len).and_then(|padded| self.0.split_at_checked(padded));
+        let (section, rest) = cut.ok_or(BlobError::Section { name })?;
+        self.0 = rest;
+        section.get(..len).ok_or(BlobError::Section { name })
+    }
+
+    /// The next `len` words as what they are.
+    pub(super) fn cast<T: bytemuck::Pod>(
+        &mut self,
+        name: &'static str,
+        len: usize,
+    ) -> Result<&'a [T], BlobError> {
+        let bytes = len.checked_mul(4).ok_or(BlobError::Section { name })?;
+        try_cast_slice(self.bytes(name, bytes)?).map_err(|_| BlobError::Memory)
+    }
+}
+
+pub(super) fn plan(head: &Head) -> Result<Plan, BlobError> {
+    let value = |name| BlobError::Value { name };
+    let needed = match head.math {
+        0 => math::Kind::Libm,
+        1 => math::Kind::Micromath,
+        _ => return Err(value("kind of mathematics")),
+    };
+    if needed != math::KIND {
+        return Err(BlobError::Math { needed });
+    }
+    let [alpha, beta, lambda, gamma, tau] = head.steps.map(f32::from_bits);
+    let [retry, retry_most, delay, silence, patience, probe] = head.timing;
+    if retry == 0 || probe == 0 || patience == 0 || silence < 16 {
+        return Err(value("timing"));
+    }
+    for (name, bad) in [
+        ("node number", head.node > 0xffff),
+        ("number of rounds", head.rounds == 0),
+        ("chunk", head.chunk == 0),
+        ("baud rate", head.baud == 0),
+    ] {
+        if bad {
+            return Err(value(name));
+        }
+    }
+    Ok(Plan {
+        network: head.network,
+        rounds: head.rounds,
+        scheme: match head.scheme {
+            0 => Scheme::LocalGradient,
+            1 => Scheme::GradientTracking,
+            _ => return Err(value("scheme")),
+        },
+        config: Config {
+            steps: StepSizes::new(alpha, beta, lambda, gamma, tau).map_err(BlobError::Steps)?,
+            sampler: Sampler {
+                draws: Draws { seed: head.seed, node: head.node },
+                size: BatchSize::drawn(head.batch),
+                sharing: match head.sharing {
+                    0 => Sharing::Independent,
+                    1 => Sharing::PerLevel,
+                    _ => return Err(value("sharing of batches")),
+                },
+            },
+        },
+        chunk: head.chunk,
+        timing: Timing { retry, retry_most, delay, silence, patience, probe },
+        baud: head.baud,
+        wiring: match head.wiring {
+            0 => Wiring::Direct,
+            1 => Wiring::Routed,
+            2 => Wiring::Bus,
+            _ => return Err(value("wiring")),
+        },
+        checkpoint_every: head.checkpoint_every,
+    })
+}
+
+/// As an exchange would refuse them.
+pub(super) fn check_peers(peers: &[u32], own: u32) -> Result<(), BlobError> {
+    let (mut last, mut total) = (None, 0.0);
+    for (index, &[node, link, weight]) in peers.as_chunks::<3>().0.iter().enumerate() {
+        let weight = f32::from_bits(weight);
+        total += weight;
+        let ordered = last.is_none_or(|last| node > last) && node <= 0xffff && node != own;
+        if !ordered || link > 0xff || !(weight > 0.0 && total < 1.0) {
+            return Err(BlobError::Peer { index });
+        }
+        last = Some(node);
+    }
+    Ok(())
+}
+
+pub(super) fn problem<'a>(head: &Head, rest: &mut Rest<'a>) -> Result<AnyProblem<'a>, BlobError> {
+    let parameter = f32::from_bits(head.parameter);
+    if head.problem == 5 {
+        let (outer, inner) = (head.outer as usize, head.inner as usize);
+        let cells = outer.checked_mul(inner).ok_or(BlobError::Section { name: "coupling" })?;
+        let parts = QuadraticParts {
+            diagonal: rest.cast("diagonal", inner)?,
+            spike: rest.cast("spike", inner)?,
+            coupling: rest.cast("coupling", cells)?,
+            shift: rest.cast("shift", inner)?,
+            target: rest.cast("target", inner)?,
+            centre: rest.cast("centre", outer)?,
+            rigidity: parameter,
+        };
+        return Quadratic::new(parts).map(AnyProblem::Quadratic).map_err(BlobError::Problem);
+    }
+    let [first, second] = &head.sets;
+    let train = samples(first, SetName::Training, rest)?;
+    let validation = match second.encoding {
+        SAME => train,
+        _ => samples(second, SetName::Validation, rest)?,
+    };
+    let (hidden, classes) = (head.hidden as usize, head.classes as usize);
+    match head.problem {
+        0 => Logistic::new(train, validation).map(AnyProblem::Logistic),
+        1 => Ridge::new(train, validation).map(AnyProblem::Ridge),
+        2 => SharedLayer::new(train, validation, hidden, classes, parameter)
+            .map(AnyProblem::SharedLayer),
+        3 => Meta::new(train, validation, parameter).map(AnyProblem::MetaLogistic),
+        4 => Meta::new(train, validation, parameter).map(AnyProblem::MetaSquared),
+        _ => return Err(BlobError::Value { name: "kind of problem" }),
+    }
+    .map_err(BlobError::Problem)
+}
+
+fn samples<'a>(
+    head: &SetHead,
+    set: SetName,
+    rest: &mut Rest<'a>,
+) -> Result<Samples<'a>, BlobError> {
+    let (rows, width) = (head.rows as usize, head.width as usize);
+    let name = "features";
+    let values = rows.checked_mul(width).ok_or(BlobError::Section { name })?;
+    let features = match head.encoding {
+        0 => Features::U8(rest.bytes(name, values)?),
+        1 => Features::I8(cast_slice(rest.bytes(name, values)?)),
+        2 => Features::F32(rest.cast(name, values)?),
+        _ => return Err(BlobError::Value { name: "encoding of features" }),
+    };
+    let name = "labels";
+    let labels = match head.labels {
+        0 => Labels::Binary(rest.bytes(name, rows)?),
+        1 => Labels::Class(rest.bytes(name, rows)?),
+        2 => Labels::Real(rest.cast(name, rows)?),
+        _ => return Err(BlobError::Value { name: "kind of labels" }),
+    };
+    let (scale, offset) = (f32::from_bits(head.scale), f32::from_bits(head.offset));
+    Samples::new(features, width, labels)
+        .and_then(|samples| samples.scaled(scale, offset))
+        .map_err(|error| BlobError::Samples { set, error })
+}

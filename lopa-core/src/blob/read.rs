@@ -1,0 +1,275 @@
+//! A blob where it lies: checked once, then read without a copy.
+
+use bytemuck::try_cast_slice;
+
+use super::head::{self, HEAD, Head};
+use super::parts::{self, Rest};
+use super::{BlobError, Capacity, Plan, Start, VERSION};
+use crate::exchange::{Peer, Settings};
+use crate::footprint::Footprint;
+use crate::node::{Buffers, Config, Node, Scheme, Scratch};
+use crate::problem::{Dimensions, Problem};
+use crate::problems::AnyProblem;
+use crate::vector::all_finite;
+use crate::wire::seal::Checksum;
+use crate::wire::{Identity, Seal};
+
+/// A node made of a blob, its vectors in memory it was given.
+pub type BlobNode<'a, 'm> = Node<AnyProblem<'a>, &'m mut [f32], &'m mut [f32], &'m mut [f32]>;
+
+/// The scratch beside it.
+pub type BlobScratch<'m> = Scratch<&'m mut [f32], &'m mut [f32]>;
+
+/// A node's blob, whole and sound: see [the layout](crate::blob#layout).
+#[derive(Clone, Copy, PartialEq)]
+pub struct Blob<'a> {
+    len: usize,
+    plan: Plan,
+    start: Start<'a>,
+    /// Node, link and weight of each, as words.
+    peers: &'a [u32],
+    problem: AnyProblem<'a>,
+}
+
+impl<'a> Blob<'a> {
+    /// Reads a blob at the beginning of `bytes`; what lies behind it is left alone. Everything is checked: nothing of
+    /// a blob that was read is refused later, but for want of room.
+    ///
+    /// # Errors
+    /// Names what is wrong.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, BlobError> {
+        let (words, _) = bytes.as_chunks::<4>();
+        let mut first = [0; HEAD];
+        for (word, bytes) in first.iter_mut().zip(words) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        let [magic, version, length, ..] = first;
+        if !head::begins(magic) {
+            return Err(BlobError::NotABlob);
+        }
+        // The low half is the version, the high half the words of the head: a later one may have more.
+        let (version, head_words) = (version & 0xffff, (version >> 16) as usize);
+        if version != VERSION {
+            return Err(BlobError::Version { found: version });
+        }
+        let (length, found) = (length as usize, bytes.len());
+        let least = head_words.max(HEAD).saturating_add(1).saturating_mul(4);
+        if head_words < HEAD || length < least || length % 4 != 0 {
+            return Err(BlobError::Length { needed: least, found: length });
+        }
+        let cut = bytes.split_at_checked(length).and_then(|(blob, _)| blob.split_last_chunk::<4>());
+        let Some((body, checksum)) = cut else {
+            return Err(BlobError::Length { needed: length, found });
+        };
+        let mut digest = Checksum::start();
+        digest.update(body);
+        if digest.finalize() != u32::from_le_bytes(*checksum) {
+            return Err(BlobError::Corrupt);
+        }
+        let sections = body.get(head_words.saturating_mul(4)..).unwrap_or(&[]);
+        if cfg!(target_endian = "big") || try_cast_slice::<u8, u32>(sections).is_err() {
+            return Err(BlobError::Memory);
+        }
+        let head = Head::from_words(&first);
+        let plan = parts::plan(&head)?;
+        let (outer, inner) = (head.outer as usize, head.inner as usize);
+        let mut rest = Rest(sections);
+        let peers = rest.cast("neighbours", usize::from(head.peers).saturating_mul(3))?;
+        parts::check_peers(peers, plan.node())?;
+        let start = match head.start {
+            0 => Start::Number(f32::from_bits(head.x0)),
+            1 => Start::Vector(rest.cast("x0", outer)?),
+            _ => return Err(BlobError::Value { name: "kind of x0" }),
+        };
+        let finite = match start {
+            Start::Number(x0) => x0.is_finite(),
+            Start::Vector(x0) => all_finite(x0),
+        };
+        if !finite {
+            return Err(BlobError::Value { name: "x0" });
+        }
+        let problem = parts::problem(&head, &mut rest)?;
+        if !rest.0.is_empty() {
+            return Err(BlobError::Section { name: "end" });
+        }
+        let size = problem.dimensions();
+        if (size.outer, size.inner) != (outer, inner) || outer == 0 || inner == 0 {
+            return Err(BlobError::Value { name: "dimension" });
+        }
+        Ok(Self { len: length, plan, start, peers, problem })
+    }
+
+    /// The blob's bytes.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "no blob is empty")]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Everything but the problem, the starting point and the neighbours.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The node's number.
+    #[must_use]
+    pub const fn node(&self) -> u32 {
+        self.plan.node()
+    }
+
+    /// LG or GT.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.plan.scheme
+    }
+
+    /// The node's settings.
+    #[must_use]
+    pub const fn config(&self) -> Config {
+        self.plan.config
+    }
+
+    /// Bits a second on the lines.
+    #[must_use]
+    pub const fn baud(&self) -> u32 {
+        self.plan.baud
+    }
+
+    /// A checkpoint every so many rounds; 0 for none but those a host asks for.
+    #[must_use]
+    pub const fn checkpoint_every(&self) -> u32 {
+        self.plan.checkpoint_every
+    }
+
+    /// The problem, its samples in the blob.
+    #[must_use]
+    pub const fn problem(&self) -> AnyProblem<'a> {
+        self.problem
+    }
+
+    /// The problem's dimensions.
+    #[must_use]
+    pub fn dimensions(&self) -> Dimensions {
+        self.problem.dimensions()
+    }
+
+    /// Fills x₀ in.
+    pub fn start(&self, x: &mut [f32]) {
+        match self.start {
+            Start::Number(x0) => x.fill(x0),
+            Start::Vector(x0) => x.iter_mut().zip(x0).for_each(|(x, x0)| *x = *x0),
+        }
+    }
+
+    /// The neighbours, in order of their numbers.
+    #[must_use]
+    pub fn peers(&self) -> impl ExactSizeIterator<Item = Peer> + Clone + use<'a> {
+        self.peers.as_chunks::<3>().0.iter().map(|&[node, link, weight]| {
+            // No blob with a link beyond 255 was read.
+            Peer { node, link: link as u8, weight: f32::from_bits(weight) }
+        })
+    }
+
+    /// What the network must agree on.
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        let Plan { scheme, config, chunk, rounds, network, .. } = &self.plan;
+        let (kind, size) = (self.problem.kind(), self.dimensions());
+        let mut identity = Identity::new(kind, size, *scheme, config, *chunk, *rounds);
+        identity.digest = (identity.digest ^ u64::from(*network)).wrapping_mul(0x100_0000_01b3);
+        identity
+    }
+
+    /// The settings of the node's exchange; a `seal` with a key is the caller's to put in.
+    #[must_use]
+    pub fn settings(&self, boot: u32) -> Settings {
+        let Plan { rounds, timing, .. } = self.plan;
+        let (node, identity) = (self.node(), self.identity());
+        Settings { node, identity, rounds, boot, timing, seal: Seal::PLAIN }
+    }
+
+    /// The memory the node takes; sensible for a blob that [fits](Blob::fits).
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        let Dimensions { outer, inner, workspace } = self.dimensions();
+        Footprint::new(self.scheme(), outer, inner, workspace)
+    }
+
+    /// The floats [`Blob::build`] needs: vectors, scratch and workspace.
+    #[must_use]
+    pub fn floats(&self) -> usize {
+        let Dimensions { outer, inner, workspace } = self.dimensions();
+        let vectors = match self.scheme() {
+            Scheme::LocalGradient => 3,
+            Scheme::GradientTracking => 4,
+        };
+        let (outer, inner) = (outer.saturating_mul(vectors), inner.saturating_mul(3));
+        outer.saturating_add(inner).saturating_add(workspace)
+    }
+
+    /// Whether an image has room for the node.
+    ///
+    /// # Errors
+    /// Names what is short, how much is needed and how much there is.
+    pub fn fits(&self, capacity: &Capacity) -> Result<(), BlobError> {
+        let vectors = if self.scheme() == Scheme::GradientTracking { 2 } else { 1 };
+        let values = (self.plan.chunk as usize).saturating_mul(vectors);
+        let links = self.peers().map(|peer| usize::from(peer.link).saturating_add(1)).max();
+        for (name, needed, room) in [
+            ("floats of memory", self.floats(), capacity.floats),
+            ("neighbours", self.peers().len(), capacity.neighbours),
+            ("links", links.unwrap_or(0), capacity.links),
+            ("floats a chunk", values, capacity.values),
+        ] {
+            if needed > room {
+                return Err(BlobError::Capacity { name, needed, room });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the node, its vectors and scratch in `memory`: [`Blob::floats`] of it, the rest is left alone.
+    ///
+    /// # Errors
+    /// Refuses too little memory.
+    pub fn build<'m>(
+        &self,
+        memory: &'m mut [f32],
+    ) -> Result<(BlobNode<'a, 'm>, BlobScratch<'m>), BlobError> {
+        let (needed, room) = (self.floats(), memory.len());
+        let Dimensions { outer, inner, workspace } = self.dimensions();
+        let tracked = if self.scheme() == Scheme::GradientTracking { outer } else { 0 };
+        let mut memory = memory;
+        let mut take = |len| {
+            let (taken, rest) = core::mem::take(&mut memory)
+                .split_at_mut_checked(len)
+                .ok_or(BlobError::Capacity { name: "floats of memory", needed, room })?;
+            memory = rest;
+            Ok(taken)
+        };
+        let (x, y, z, delta) = (take(outer)?, take(outer)?, take(outer)?, take(tracked)?);
+        let (theta, v) = (take(inner)?, take(inner)?);
+        let scratch = Scratch { direction: take(inner)?, workspace: take(workspace)? };
+        self.start(x);
+        let buffers = Buffers { x, y, z, theta, v, delta };
+        let node = Node::new(self.problem, self.scheme(), self.config(), buffers);
+        Ok((node.map_err(BlobError::Node)?, scratch))
+    }
+}
+
+impl core::fmt::Debug for Blob<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Dimensions { outer, inner, .. } = self.dimensions();
+        write!(f, "Blob(node {}, n = {outer}, p = {inner}, {} bytes)", self.node(), self.len)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Blob<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        let Dimensions { outer, inner, .. } = self.dimensions();
+        let (node, len) = (self.node(), self.len);
+        defmt::write!(f, "Blob(node {}, n = {}, p = {}, {} bytes)", node, outer, inner, len);
+    }
+}

@@ -1,0 +1,220 @@
+//! From a node's plan to its blob, in pieces, without an allocator.
+
+use bytemuck::cast_slice;
+
+use super::head::{HEAD, Head, SAME, SetHead, padded};
+use super::{BlobError, Plan, Start, Wiring};
+use crate::batch::{BatchSize, Sharing};
+use crate::exchange::{Peer, Timing};
+use crate::math;
+use crate::node::Scheme;
+use crate::problem::Problem;
+use crate::problems::AnyProblem;
+use crate::samples::{Features, LabelKind, Labels, Samples};
+use crate::wire::seal::Checksum;
+
+/// Writes a node's blob, piece by piece, and returns its length in bytes. Peers are in order of their numbers.
+///
+/// The pieces are as [`Blob::read`](super::Blob::read) reads them; read a blob before you trust it, which checks
+/// everything a chip would refuse.
+///
+/// # Errors
+/// Refuses what the layout has no room for: more than 65535 neighbours or 4 GiB.
+pub fn write(
+    plan: &Plan,
+    problem: &AnyProblem<'_>,
+    start: Start<'_>,
+    peers: &[Peer],
+    mut sink: impl FnMut(&[u8]),
+) -> Result<usize, BlobError> {
+    let mut head = head(plan, problem, start, peers)?;
+    // Once to count, once to write: a length cannot differ from what is written.
+    let mut length = 4 * (HEAD + 1);
+    sections(problem, start, peers, |bytes| length = length.saturating_add(bytes.len()));
+    head.length = narrow("length", length)?;
+    let mut digest = Checksum::start();
+    let mut put = |bytes: &[u8]| {
+        digest.update(bytes);
+        sink(bytes);
+    };
+    head.words().iter().for_each(|word| put(&word.to_le_bytes()));
+    sections(problem, start, peers, put);
+    sink(&digest.finalize().to_le_bytes());
+    Ok(length)
+}
+
+fn narrow(name: &'static str, a: usize) -> Result<u32, BlobError> {
+    u32::try_from(a).map_err(|_| BlobError::Value { name })
+}
+
+fn head(
+    plan: &Plan,
+    problem: &AnyProblem<'_>,
+    start: Start<'_>,
+    peers: &[Peer],
+) -> Result<Head, BlobError> {
+    let (steps, sampler) = (&plan.config.steps, &plan.config.sampler);
+    let size = problem.dimensions();
+    let (hidden, classes, parameter) = problem.parameters();
+    let Timing { retry, retry_most, delay, silence, patience, probe } = plan.timing;
+    let sets = match problem.samples() {
+        None => [SetHead::default(); 2],
+        Some([train, validation]) => {
+            let (first, mut second) = (set_head(&train)?, set_head(&validation)?);
+            if same(&train, &validation) {
+                second.encoding = SAME;
+            }
+            [first, second]
+        }
+    };
+    Ok(Head {
+        length: 0,
+        network: plan.network,
+        node: plan.node(),
+        problem: problem.kind() as u8,
+        scheme: match plan.scheme {
+            Scheme::LocalGradient => 0,
+            Scheme::GradientTracking => 1,
+        },
+        math: match math::KIND {
+            math::Kind::Libm => 0,
+            math::Kind::Micromath => 1,
+        },
+        sharing: match sampler.sharing {
+            Sharing::Independent => 0,
+            Sharing::PerLevel => 1,
+        },
+        rounds: plan.rounds,
+        seed: sampler.draws.seed,
+        batch: match sampler.size {
+            BatchSize::Full => 0,
+            BatchSize::Drawn(size) => size.get(),
+        },
+        steps: [steps.alpha(), steps.beta(), steps.lambda(), steps.gamma(), steps.tau()]
+            .map(f32::to_bits),
+        outer: narrow("outer dimension", size.outer)?,
+        inner: narrow("inner dimension", size.inner)?,
+        hidden: narrow("hidden", hidden)?,
+        classes: narrow("classes", classes)?,
+        parameter: parameter.to_bits(),
+        chunk: plan.chunk,
+        baud: plan.baud,
+        wiring: match plan.wiring {
+            Wiring::Direct => 0,
+            Wiring::Routed => 1,
+            Wiring::Bus => 2,
+        },
+        start: match start {
+            Start::Number(_) => 0,
+            Start::Vector(_) => 1,
+        },
+        peers: u16::try_from(peers.len())
+            .map_err(|_| BlobError::Value { name: "number of neighbours" })?,
+        checkpoint_every: plan.checkpoint_every,
+        x0: match start {
+            Start::Number(x0) => x0.to_bits(),
+            Start::Vector(_) => 0,
+        },
+        timing: [retry, retry_most, delay, silence, patience, probe],
+        sets,
+    })
+}
+
+fn set_head(samples: &Samples<'_>) -> Result<SetHead, BlobError> {
+    Ok(SetHead {
+        encoding: match samples.features() {
+            Features::U8(_) => 0,
+            Features::I8(_) => 1,
+            Features::F32(_) => 2,
+        },
+        labels: match samples.labels().kind() {
+            LabelKind::Binary => 0,
+            LabelKind::Class => 1,
+            LabelKind::Real => 2,
+        },
+        rows: narrow("rows", samples.len())?,
+        width: narrow("width", samples.width())?,
+        scale: samples.scale().to_bits(),
+        offset: samples.offset().to_bits(),
+    })
+}
+
+/// Everything between head and checksum.
+fn sections(
+    problem: &AnyProblem<'_>,
+    start: Start<'_>,
+    peers: &[Peer],
+    mut put: impl FnMut(&[u8]),
+) {
+    for peer in peers {
+        put(&peer.node.to_le_bytes());
+        put(&u32::from(peer.link).to_le_bytes());
+        put(&peer.weight.to_le_bytes());
+    }
+    if let Start::Vector(x0) = start {
+        put_floats(x0, &mut put);
+    }
+    match problem {
+        AnyProblem::Quadratic(quadratic) => {
+            let parts = quadratic.parts();
+            for vector in [
+                parts.diagonal,
+                parts.spike,
+                parts.coupling,
+                parts.shift,
+                parts.target,
+                parts.centre,
+            ] {
+                put_floats(vector, &mut put);
+            }
+        }
+        sampled => {
+            let Some([train, validation]) = sampled.samples() else { return };
+            put_samples(&train, &mut put);
+            if !same(&train, &validation) {
+                put_samples(&validation, &mut put);
+            }
+        }
+    }
+}
+
+fn put_samples(samples: &Samples<'_>, put: &mut impl FnMut(&[u8])) {
+    match samples.features() {
+        Features::U8(raw) => put_bytes(raw, put),
+        Features::I8(raw) => put_bytes(cast_slice(raw), put),
+        Features::F32(raw) => put_floats(raw, put),
+    }
+    match samples.labels() {
+        Labels::Binary(raw) | Labels::Class(raw) => put_bytes(raw, put),
+        Labels::Real(raw) => put_floats(raw, put),
+    }
+}
+
+fn put_bytes(bytes: &[u8], put: &mut impl FnMut(&[u8])) {
+    put(bytes);
+    let len = bytes.len();
+    let padding = padded(len).unwrap_or(len).saturating_sub(len);
+    put([0; 3].get(..padding).unwrap_or(&[]));
+}
+
+fn put_floats(floats: &[f32], put: &mut impl FnMut(&[u8])) {
+    floats.iter().for_each(|a| put(&a.to_le_bytes()));
+}
+
+/// Whether two sets are the same to the last bit: stored once then.
+fn same(a: &Samples<'_>, b: &Samples<'_>) -> bool {
+    let floats = |a: &[f32], b: &[f32]| cast_slice::<_, u32>(a) == cast_slice::<_, u32>(b);
+    let features = match (a.features(), b.features()) {
+        (Features::U8(a), Features::U8(b)) => a == b,
+        (Features::I8(a), Features::I8(b)) => a == b,
+        (Features::F32(a), Features::F32(b)) => floats(a, b),
+        _ => false,
+    };
+    let labels = match (a.labels(), b.labels()) {
+        (Labels::Binary(a), Labels::Binary(b)) | (Labels::Class(a), Labels::Class(b)) => a == b,
+        (Labels::Real(a), Labels::Real(b)) => floats(a, b),
+        _ => false,
+    };
+    let scaling = |s: &Samples<'_>| (s.width(), s.scale().to_bits(), s.offset().to_bits());
+    features && labels && scaling(a) == scaling(b)
+}
