@@ -7,6 +7,7 @@
 //! - [`simulation`]: a network that runs, all in one memory;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
+//! - [`shards`]: a network as blobs for chips, and what they cost;
 //! - [`sweep`]: which step sizes suit a network;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
@@ -23,6 +24,7 @@ pub mod quadratics;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod shards;
 pub mod simulation;
 pub mod sweep;
 pub mod synthetic;

@@ -11,6 +11,7 @@ use command::compare::Compare;
 use command::data::Data;
 use command::demonstration::{self, Demonstration};
 use command::run::Run;
+use command::shard::ShardCommand;
 use command::sweep::SweepCommand;
 use command::topology::Topology;
 
@@ -24,7 +25,7 @@ use command::topology::Topology;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
-                  lopa topology ring --nodes 10\n  lopa data list\n\n\
+                  lopa shard network.toml --out blobs\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
                   Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
 )]
 struct Arguments {
@@ -39,6 +40,7 @@ enum Command {
     Run(Run),
     Compare(Compare),
     Sweep(SweepCommand),
+    Shard(ShardCommand),
     Topology(Topology),
     Data(Data),
     /// Prints a completion script for a shell.
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => run.run(),
         Some(Command::Compare(compare)) => compare.run(),
         Some(Command::Sweep(sweep)) => sweep.run(),
+        Some(Command::Shard(shard)) => shard.run(),
         Some(Command::Topology(topology)) => topology.run(),
         Some(Command::Data(data)) => data.run(),
         Some(Command::Completions { shell }) => {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lopa_core::problems::AnyProblem;
 use serde::Serialize;
 
 use crate::config::Experiment;
@@ -18,7 +19,6 @@ use crate::report::{self, Figure};
 use crate::run::Prepared;
 use crate::simulation::SimulatedNode;
 use crate::topology::drawing;
-use lopa_core::problems::AnyProblem;
 
 /// Pixels of a picture for a unit of its SVG: enough for print.
 const PIXELS: f32 = 3.0;

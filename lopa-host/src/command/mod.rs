@@ -4,6 +4,7 @@ pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demonstration;
 pub(crate) mod run;
+pub(crate) mod shard;
 pub(crate) mod sweep;
 pub(crate) mod topology;
 

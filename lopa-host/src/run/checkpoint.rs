@@ -7,13 +7,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use lopa_core::checkpoint::CheckpointError;
+use lopa_core::problems::AnyProblem;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Experiment;
 use crate::metrics::{self, Traffic};
 use crate::record::{Record, RecordError};
 use crate::simulation::SimulatedNode;
-use lopa_core::problems::AnyProblem;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";

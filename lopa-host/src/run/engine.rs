@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use lopa_core::exchange::{Micros, Timing};
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Phase, Scheme};
+use lopa_core::problems::AnyProblem;
 use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
 
 use super::{RunError, input};
@@ -13,7 +14,6 @@ use crate::fault::Faults;
 use crate::linked::{LINKS, LinkedError, LinkedNetwork, Linking, Wiring};
 use crate::metrics::Traffic;
 use crate::simulation::{SimulatedNode, Simulation};
-use lopa_core::problems::AnyProblem;
 
 /// Chunks under way to a neighbour at a time.
 const WINDOW: usize = 4;
@@ -163,7 +163,8 @@ fn failed(error: LinkedError) -> RunError {
     }
 }
 
-fn linking(table: &LinksTable, scheme: Scheme, degrees: &[usize]) -> Linking {
+/// How a file wants nodes to be linked.
+pub(crate) fn linking(table: &LinksTable, scheme: Scheme, degrees: &[usize]) -> Linking {
     let vectors = if scheme == Scheme::GradientTracking { 2 } else { 1 };
     let frame = message_len(table.chunk as usize * vectors) + SEAL_LONGEST;
     // How many share a line, each with a window full of frames.

@@ -35,7 +35,7 @@ impl Material {
     }
 
     /// The samples of every node; none for quadratics.
-    pub(super) fn samples(&self) -> Result<Vec<NodeSamples<'_>>, RunError> {
+    pub(crate) fn samples(&self) -> Result<Vec<NodeSamples<'_>>, RunError> {
         let Self::Samples(shards, kind) = self else { return Ok(Vec::new()) };
         let mut samples = Vec::new();
         for shard in shards {

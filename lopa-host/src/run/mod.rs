@@ -5,6 +5,7 @@ mod engine;
 mod material;
 
 pub use checkpoint::ResumeError;
+pub(crate) use engine::linking;
 pub use material::Material;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::network::NetworkError;
 use lopa_core::node::{Config, Node, NodeError};
+use lopa_core::problems::AnyProblem;
 
 use crate::config::{AlgorithmTable, ConfigError, Experiment, Start};
 use crate::exact::{Coefficients, Constants};
@@ -28,7 +30,6 @@ use crate::simulation::Simulation;
 use crate::topology::{Kind, Layout, Weights};
 use checkpoint::Standing;
 use engine::Engine;
-use lopa_core::problems::AnyProblem;
 
 /// Why a run did not end well.
 #[derive(Debug)]
@@ -169,7 +170,8 @@ impl Prepared {
         self.layout
     }
 
-    fn simulation<'a>(
+    /// The nodes in round 0, all in one memory.
+    pub(crate) fn simulation<'a>(
         &'a self,
         samples: &[NodeSamples<'a>],
     ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
@@ -232,7 +234,7 @@ impl Prepared {
     }
 
     /// A checksum of the network, and of what its nodes learn from.
-    fn digest(&self) -> u32 {
+    pub(crate) fn digest(&self) -> u32 {
         let mut digest = crc32fast::Hasher::new();
         for edge in self.weights.edges() {
             for word in [edge.node, edge.neighbour, edge.weight.to_bits()] {

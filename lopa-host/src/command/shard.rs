@@ -1,0 +1,109 @@
+//! `lopa shard`: the blobs of a network, for chips.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use lopa_host::config::Experiment;
+use lopa_host::files;
+use lopa_host::outputs::Outputs;
+use lopa_host::run::Prepared;
+use lopa_host::shards::{Budget, Limits, Loaded, Shard, ShardError, shard};
+
+use super::{Failure, print};
+
+/// Writes the blobs of a network, one for each chip.
+///
+/// A blob is what makes a chip this node: its number, neighbours, step sizes, problem and share of the data, with a
+/// checksum. It is flashed beside the image, which is the same on all chips. Writes node-0.blob and so on, and budget.csv
+/// with what each node takes of flash, RAM and line. What does not fit is refused before anything is written.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  lopa shard network.toml --out blobs\n  \
+                  lopa shard network.toml --out blobs --flash 131072 --ram 16384")]
+pub(crate) struct ShardCommand {
+    /// The file, the same that lopa run takes; its table [links] has the baud rate and the wiring.
+    file: PathBuf,
+    /// The folder for the blobs; earlier ones are replaced.
+    #[arg(long)]
+    out: PathBuf,
+    /// Bytes of flash a chip has for its blob.
+    #[arg(long, value_name = "BYTES")]
+    flash: Option<usize>,
+    /// Bytes of RAM a chip has for its node: vectors and scratch.
+    #[arg(long, value_name = "BYTES")]
+    ram: Option<usize>,
+}
+
+impl From<ShardError> for Failure {
+    fn from(error: ShardError) -> Self {
+        match error {
+            ShardError::Network(error) => error.into(),
+            other => Self::input(other),
+        }
+    }
+}
+
+impl ShardCommand {
+    /// Writes the blobs, reads them back, and says what the largest node takes.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
+        let prepared = Prepared::new(experiment)?;
+        let shards = shard(&prepared, Limits { flash: self.flash, ram: self.ram })?;
+        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let name = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
+        let table = table(&shards);
+        let mut all: Vec<(PathBuf, &[u8])> =
+            shards.iter().map(|shard| (name(shard.budget.node), &shard.blob[..])).collect();
+        all.push((outputs.folder().join("budget.csv"), table.as_bytes()));
+        files::put_all(&all).map_err(Failure::run)?;
+        for shard in &shards {
+            let path = name(shard.budget.node);
+            let wrong = |what: &dyn std::fmt::Display| {
+                Failure::run(format!("{} does not read back: {what}", path.display()))
+            };
+            let bytes = fs::read(&path).map_err(|error| wrong(&error))?;
+            Loaded::new(&bytes).blob().map_err(|error| wrong(&error))?;
+            if bytes != shard.blob {
+                return Err(wrong(&"it has other bytes"));
+            }
+        }
+        print(&self.report(&shards))
+    }
+
+    fn report(&self, shards: &[Shard]) -> String {
+        let budgets = || shards.iter().map(|shard| &shard.budget);
+        let mut text = format!("{:<26} {}\n", "blobs", shards.len());
+        let mut line = |what: &str, most: Option<&Budget>, figure: &dyn Fn(&Budget) -> String| {
+            if let Some(most) = most {
+                let _ = writeln!(text, "{what:<26} {} (node {})", figure(most), most.node);
+            }
+        };
+        // Of several that are equal the first.
+        let most = |key: fn(&Budget) -> u64| budgets().rev().max_by_key(|budget| key(budget));
+        let flash = most(|budget| budget.flash as u64);
+        line("flash, bytes", flash, &|budget| budget.flash.to_string());
+        line("checkpoint, bytes", flash, &|budget| budget.checkpoint.to_string());
+        line("RAM, bytes", most(|budget| budget.ram as u64), &|budget| budget.ram.to_string());
+        line("sent a round, bytes", most(|budget| budget.sent), &|budget| budget.sent.to_string());
+        let slowest = budgets().rev().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        line("a round, seconds", slowest, &|budget| format!("{:.6}", budget.seconds));
+        let _ = writeln!(text, "{:<26} {}", "results", self.out.display());
+        text
+    }
+}
+
+/// The budget of every node.
+fn table(shards: &[Shard]) -> String {
+    let mut text = String::from(
+        "node,neighbours,flash_bytes,ram_bytes,checkpoint_bytes,sent_bytes_a_round,seconds_a_round\n",
+    );
+    for Shard { budget: b, .. } in shards {
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{},{}",
+            b.node, b.neighbours, b.flash, b.ram, b.checkpoint, b.sent, b.seconds
+        );
+    }
+    text
+}

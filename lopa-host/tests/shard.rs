@@ -1,0 +1,248 @@
+//! `lopa shard`: blobs that make the same nodes, budgets that hold, and what becomes of what does not fit.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use lopa_core::blob::Blob;
+use lopa_core::node::Neighbour;
+use lopa_core::problems::AnyProblem;
+use lopa_host::config::Experiment;
+use lopa_host::run::Prepared;
+use lopa_host::shards::{Limits, Loaded, ShardError, shard};
+
+fn file(problem: &str, algorithm: &str, more: &str, x0: &str) -> String {
+    format!(
+        "network = {{ nodes = 5, topology = \"ring\" }}\n\
+         problem = {problem}\n\
+         algorithm = {{ name = \"{algorithm}\", alpha = 0.05, beta = 0.05, lambda = 0.05, gamma = 0.3, tau = 0.5, \
+         batch = 8 }}\n\
+         run = {{ iterations = 30, seed = 3, x0 = {x0}, checkpoint_every = 7 }}\n\
+         {more}\n"
+    )
+}
+
+fn good() -> String {
+    file("{ kind = \"logistic\" }", "lopa-gt", "", "-3.0")
+}
+
+fn prepared(text: &str) -> Prepared {
+    Prepared::new(Experiment::parse(text).unwrap()).unwrap()
+}
+
+fn lopa(dir: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Five vectors of a node as bits.
+type Bits = [Vec<u32>; 5];
+
+fn bits(vectors: [&[f32]; 5]) -> Bits {
+    vectors.map(|vector| vector.iter().map(|a| a.to_bits()).collect())
+}
+
+/// Runs nodes made of blobs in one memory, as far as their blobs say.
+fn run(blobs: &[Blob<'_>]) -> Vec<Bits> {
+    let mut memories: Vec<Vec<f32>> = blobs.iter().map(|blob| vec![9.0; blob.floats()]).collect();
+    let mut nodes: Vec<_> =
+        blobs.iter().zip(&mut memories).map(|(blob, memory)| blob.build(memory).unwrap()).collect();
+    for _ in 0..blobs[0].plan().rounds {
+        nodes.iter_mut().for_each(|(node, scratch)| node.compute(scratch).unwrap());
+        let vectors: Vec<_> = nodes
+            .iter()
+            .map(|(node, _)| (node.state().x.to_vec(), node.state().y.to_vec()))
+            .collect();
+        for ((node, _), blob) in nodes.iter_mut().zip(blobs) {
+            node.mix_with(blob.peers().map(|peer| {
+                let (x, y) = &vectors[peer.node as usize];
+                Neighbour { weight: peer.weight, x, y }
+            }))
+            .unwrap();
+        }
+    }
+    let state = |node: &lopa_core::blob::BlobNode<'_, '_>| {
+        let s = node.state();
+        bits([s.x, s.theta, s.v, s.z, s.y])
+    };
+    nodes.iter().map(|(node, _)| state(node)).collect()
+}
+
+#[test]
+fn nodes_from_blobs_end_where_a_run_ends() {
+    let ridge = "data = { source = \"csv\", file = \"samples.csv\" }";
+    let rows: String = (0..150)
+        .map(|i| {
+            let (a, b) =
+                (f64::from(i * 37 % 101) / 50.0 - 1.0, f64::from(i * 53 % 89) / 44.0 - 1.0);
+            format!("{},{a},{b},1\n", 2.0 * a - b + 0.3)
+        })
+        .collect();
+    let layer = "data = { source = \"synthetic\", features = 5, relevant = 2 }";
+    for (problem, algorithm, more, x0) in [
+        ("{ kind = \"logistic\" }", "lopa-gt", "", "-3.0"),
+        ("{ kind = \"ridge\" }", "lopa-lg", ridge, "-1.0"),
+        ("{ kind = \"shared-layer\", hidden = 3, mu = 0.1 }", "lopa-gt", layer, "{ random = 0.3 }"),
+        ("{ kind = \"meta-logistic\", nu = 2.0 }", "lopa-gt", "", "0.0"),
+        ("{ kind = \"meta-squared\", nu = 2.0 }", "lopa-lg", ridge, "0.0"),
+        (
+            "{ kind = \"quadratic\", outer = 6, inner = 3, heterogeneity = 0.5 }",
+            "lopa-gt",
+            "",
+            "0.5",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("samples.csv"), &rows).unwrap();
+        fs::write(dir.path().join("net.toml"), file(problem, algorithm, more, x0)).unwrap();
+        let output = lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]);
+        assert!(output.status.success(), "{problem}: {}", said(&output));
+        let output = lopa(dir.path(), &["run", "net.toml", "--out", "results"]);
+        assert!(output.status.success(), "{problem}: {}", said(&output));
+
+        let text = fs::read_to_string(dir.path().join("results/state.json")).unwrap();
+        let state: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let read = |node: usize, name: &str| -> Vec<f32> {
+            serde_json::from_value(state["nodes"][node][name].clone()).unwrap()
+        };
+        let loaded: Vec<Loaded> = (0..5)
+            .map(|i| {
+                Loaded::new(&fs::read(dir.path().join(format!("blobs/node-{i}.blob"))).unwrap())
+            })
+            .collect();
+        let blobs: Vec<Blob<'_>> = loaded.iter().map(|loaded| loaded.blob().unwrap()).collect();
+        for (node, ended) in run(&blobs).into_iter().enumerate() {
+            let vectors = ["x", "theta", "v", "z", "y"].map(|name| read(node, name));
+            assert_eq!(ended, bits(vectors.each_ref().map(|v| &v[..])), "{problem}: node {node}");
+        }
+    }
+}
+
+#[test]
+fn blobs_and_budgets_are_written() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("net.toml"), good()).unwrap();
+    let output = lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    for what in ["blobs", "flash, bytes", "RAM, bytes", "a round, seconds", "checkpoint, bytes"] {
+        assert!(printed.contains(what), "{printed}");
+    }
+    let bytes = fs::read(dir.path().join("blobs/node-3.blob")).unwrap();
+    let loaded = Loaded::new(&bytes);
+    let blob = loaded.blob().unwrap();
+    assert_eq!((blob.node(), blob.checkpoint_every(), blob.plan().rounds), (3, 7, 30));
+    let peers: Vec<_> = blob.peers().map(|peer| (peer.node, peer.link)).collect();
+    assert_eq!(peers, [(2, 0), (4, 1)]);
+    assert!(matches!(blob.problem(), AnyProblem::Logistic(_)));
+    let csv = fs::read_to_string(dir.path().join("blobs/budget.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 6);
+    let row: Vec<&str> = csv.lines().nth(4).unwrap().split(',').collect();
+    assert_eq!((row[0], row[1], row[2]), ("3", "2", &*bytes.len().to_string()));
+    // Nothing but blobs and budget is left.
+    assert_eq!(fs::read_dir(dir.path().join("blobs")).unwrap().count(), 6);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_earlier_blobs_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("net.toml"), good()).unwrap();
+    assert!(lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]).status.success());
+    let before = fs::read(dir.path().join("blobs/node-0.blob")).unwrap();
+    let star = good().replace("\"ring\"", "\"star\"").replace("nodes = 5", "nodes = 6");
+    fs::write(dir.path().join("star.toml"), &star).unwrap();
+    let routed = format!("{star}links = {{ wiring = \"routed\" }}\n");
+    fs::write(dir.path().join("routed.toml"), routed).unwrap();
+    let flash = (before.len() - 1).to_string();
+    for (arguments, what) in [
+        (
+            &["net.toml", "--flash", &flash][..],
+            format!("node 0 needs {} bytes of flash, there are {flash}", before.len()),
+        ),
+        (&["net.toml", "--ram", "100"], "bytes of RAM, there are 100".to_string()),
+        (
+            &["star.toml"],
+            "node 0 has 5 neighbours, a board has lines to 4: write wiring = \"routed\""
+                .to_string(),
+        ),
+        (&["missing.toml"], "cannot read missing.toml".to_string()),
+        (&["net.toml", "--flash", "many"], "invalid value 'many'".to_string()),
+    ] {
+        let output = lopa(dir.path(), &[&["shard"], arguments, &["--out", "blobs"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(said(&output).contains(&what), "{arguments:?}: {}", said(&output));
+        assert_eq!(fs::read(dir.path().join("blobs/node-0.blob")).unwrap(), before);
+    }
+    assert!(lopa(dir.path(), &["shard", "routed.toml", "--out", "routed"]).status.success());
+    let loaded = Loaded::new(&fs::read(dir.path().join("routed/node-0.blob")).unwrap());
+    let blob = loaded.blob().unwrap();
+    assert_eq!(blob.peers().len(), 5);
+    assert!(blob.peers().all(|peer| peer.link == 0));
+    let loaded = Loaded::new(&before[..before.len() - 4]);
+    assert!(loaded.blob().unwrap_err().to_string().contains("there are"));
+}
+
+/// What the budget says of bytes against what nodes send over simulated lines.
+#[test]
+fn the_bytes_of_the_budget_are_the_bytes_on_the_wire() {
+    for (wiring, algorithm) in
+        [("direct", "lopa-gt"), ("direct", "lopa-lg"), ("routed", "lopa-gt"), ("bus", "lopa-lg")]
+    {
+        let problem = "{ kind = \"quadratic\", outer = 700, inner = 4, heterogeneity = 0.5 }";
+        let links = format!("links = {{ wiring = \"{wiring}\", baud = 115200 }}");
+        let prepared = prepared(&file(problem, algorithm, &links, "0.5"));
+        let shards = shard(&prepared, Limits::default()).unwrap();
+        let told: u64 = shards.iter().map(|shard| shard.budget.sent).sum();
+        let outcome = prepared.measure(None, |_| ()).unwrap();
+        let bytes = outcome.record.figures("bytes").unwrap().last().copied().flatten().unwrap();
+        let ratio = bytes / 30.0 / told as f64;
+        // Greetings, and acknowledgements that find no data to ride on, come on top.
+        assert!((0.97..1.1).contains(&ratio), "{wiring} {algorithm}: {ratio}");
+    }
+}
+
+#[test]
+fn seconds_follow_the_baud_rate_and_the_wiring() {
+    let seconds = |links: &str| {
+        let text = file(
+            "{ kind = \"quadratic\", outer = 100, inner = 4, heterogeneity = 0.5 }",
+            "lopa-gt",
+            links,
+            "0.5",
+        );
+        shard(&prepared(&text), Limits::default()).unwrap()[0].budget.seconds
+    };
+    let slow = seconds("links = { baud = 9600, compute = 0 }");
+    let fast = seconds("links = { baud = 96000, compute = 0 }");
+    assert!((slow / fast - 10.0).abs() < 1e-9);
+    // 100 elements of x and y, four bytes each, ten bits a byte, and a little more.
+    assert!((0.0834..0.092).contains(&fast), "{fast}");
+    assert!((seconds("links = { baud = 96000, compute = 5000 }") - fast - 0.005).abs() < 1e-9);
+    let routed = seconds("links = { baud = 96000, compute = 0, wiring = \"routed\" }");
+    assert!((1.9..2.1).contains(&(routed / fast)), "{routed}");
+    let bus = seconds("links = { baud = 96000, compute = 0, wiring = \"bus\" }");
+    assert!((4.9..5.1).contains(&(bus / fast)), "{bus}");
+}
+
+#[test]
+fn networks_that_differ_do_not_mix() {
+    let identity = |text: &str| {
+        let shards = shard(&prepared(text), Limits::default()).unwrap();
+        Loaded::new(&shards[1].blob).blob().unwrap().identity()
+    };
+    let one = identity(&good());
+    assert_eq!(one.difference(&identity(&good())), None);
+    for other in [
+        good().replace("x0 = -3.0", "x0 = -3.5"),
+        good().replace("\"ring\"", "\"path\""),
+        good().replace("seed = 3", "seed = 4"),
+    ] {
+        assert!(one.difference(&identity(&other)).is_some(), "{other}");
+    }
+    let few = Limits { flash: Some(10), ram: None };
+    let error = shard(&prepared(&good()), few).unwrap_err();
+    assert!(matches!(error, ShardError::Room { node: 0, name: "flash", room: 10, .. }), "{error}");
+}
