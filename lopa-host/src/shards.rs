@@ -157,7 +157,7 @@ impl Loaded {
 
 /// A blob for each node of a network, each read back as a chip reads it.
 ///
-/// Without a table `[links]` its defaults are taken. With direct wiring a node's neighbours are on links 0, 1, … in order
+/// Without a table `links` its defaults are taken. With direct wiring a node's neighbours are on links 0, 1, … in order
 /// of their numbers; otherwise all are on link 0.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ use super::{Failure, print};
 #[command(after_help = "Examples:\n  lopa shard network.toml --out blobs\n  \
                   lopa shard network.toml --out blobs --flash 131072 --ram 16384")]
 pub(crate) struct ShardCommand {
-    /// The file, the same that lopa run takes; its table [links] has the baud rate and the wiring.
+    /// The file, the same that lopa run takes; its table "links" has the baud rate and the wiring.
     file: PathBuf,
     /// The folder for the blobs; earlier ones are replaced.
     #[arg(long)]
