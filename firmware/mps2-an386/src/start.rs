@@ -1,0 +1,41 @@
+//! Where it starts: the board's parts, put together.
+
+use cortex_m::singleton;
+use lopa_core::blob::Blob;
+use lopa_node::{Board, Lines, run};
+
+use crate::clock::Timers;
+use crate::executor;
+use crate::flash::FileFlash;
+use crate::registers::{Dog, Led};
+use crate::uart::Uart;
+
+/// Where the emulator puts the blob, and the room for it.
+const BLOB: (usize, usize) = (0x2100_0000, 0x80_0000);
+/// Where the flash is mirrored, and its size.
+const FLASH: (usize, usize) = (0x2180_0000, 0x4_0000);
+
+/// Floats for a node: n = p = 784 with gradient tracking.
+const FLOATS: usize = 8 * 784;
+
+/// For a node without a blob, which says nothing anyway.
+const BAUD: u32 = 115_200;
+
+#[cortex_m_rt::entry]
+fn start() -> ! {
+    // SAFETY: RAM of the board that nothing writes to.
+    let blob = unsafe { core::slice::from_raw_parts(BLOB.0 as *const u8, BLOB.1) };
+    // SAFETY: RAM of the board that nothing else uses; taken once, as `start` is called once.
+    let mirror = unsafe { core::slice::from_raw_parts_mut(FLASH.0 as *mut u8, FLASH.1) };
+    let arena = singleton!(ARENA: [f32; FLOATS] = [0.0; FLOATS]).expect("taken once");
+    let lines = singleton!(LINES: Lines = Lines::new()).expect("taken once");
+    let blob = Blob::read(blob);
+    let board = Board {
+        links: Uart::start(blob.as_ref().map_or(BAUD, Blob::baud)),
+        clock: Timers::start(),
+        light: Led::new(),
+        watchdog: Dog::start(),
+        flash: FileFlash::open(mirror),
+    };
+    executor::block_on(run(board, blob, arena, lines))
+}

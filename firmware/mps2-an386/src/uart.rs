@@ -1,0 +1,157 @@
+//! The board's five UARTs, read by interrupt.
+
+use core::cell::RefCell;
+use core::convert::Infallible;
+use core::future::poll_fn;
+use core::task::Poll;
+
+use critical_section::Mutex;
+use embedded_io_async::{ErrorType, Read, Write};
+use heapless::Deque;
+use lopa_node::LINKS;
+
+use crate::executor;
+use crate::registers::Device;
+
+const DATA: usize = 0;
+const STATE: usize = 1;
+const CONTROL: usize = 2;
+const CLEAR: usize = 3;
+const DIVIDER: usize = 4;
+
+const SENDING_FULL: u32 = 1;
+const RECEIVED: u32 = 2;
+/// Both directions, and an interrupt for what comes.
+const LISTEN: u32 = 0b1011;
+/// The same, and an interrupt when there is room to send.
+const LISTEN_AND_TELL: u32 = 0b1111;
+
+/// Bytes that wait to be read. What comes beyond them stays at the sender: the emulator holds it back.
+const ROOM: usize = 128;
+
+type Waiting = Mutex<RefCell<Deque<u8, ROOM>>>;
+static WAITING: [Waiting; LINKS] = [const { Mutex::new(RefCell::new(Deque::new())) }; LINKS];
+
+const ADDRESSES: [usize; LINKS] = [0x4000_4000, 0x4000_5000, 0x4000_6000, 0x4000_7000, 0x4000_9000];
+/// For what comes; the next number is for what goes.
+const INTERRUPTS: [u16; LINKS] = [0, 2, 4, 18, 20];
+
+/// One UART.
+#[derive(Debug)]
+pub struct Uart {
+    device: Device,
+    number: usize,
+}
+
+fn device(number: usize) -> Device {
+    // SAFETY: the board's UARTs.
+    unsafe { Device::new(ADDRESSES[number]) }
+}
+
+impl Uart {
+    /// Starts all UARTs at a rate.
+    pub fn start(baud: u32) -> [Self; LINKS] {
+        core::array::from_fn(|number| {
+            let device = device(number);
+            device.write::<DIVIDER>((crate::clock::HERTZ / baud.max(1)).max(16));
+            device.write::<CONTROL>(LISTEN);
+            executor::enable(INTERRUPTS[number]);
+            executor::enable(INTERRUPTS[number] + 1);
+            Self { device, number }
+        })
+    }
+
+    /// Takes what is there.
+    fn take(&self, bytes: &mut [u8]) -> usize {
+        critical_section::with(|cs| {
+            let mut waiting = WAITING[self.number].borrow_ref_mut(cs);
+            let mut len = 0;
+            for place in bytes {
+                let Some(byte) = waiting.pop_front() else { break };
+                (*place, len) = (byte, len + 1);
+            }
+            // What was held back comes on without another interrupt.
+            if len > 0 {
+                fill(self.device, &mut waiting);
+            }
+            len
+        })
+    }
+
+    /// Gives what is taken.
+    fn give(&self, bytes: &[u8]) -> usize {
+        let full = || self.device.read::<STATE>() & SENDING_FULL != 0;
+        let mut len = 0;
+        for &byte in bytes {
+            if full() {
+                // Ask first, then look again: room may have come in between.
+                self.device.write::<CONTROL>(LISTEN_AND_TELL);
+                if full() {
+                    break;
+                }
+            }
+            self.device.write::<DATA>(u32::from(byte));
+            len += 1;
+        }
+        len
+    }
+}
+
+/// Moves bytes from the device to those that wait. Tells whether someone should look at them.
+fn fill(device: Device, waiting: &mut Deque<u8, ROOM>) -> bool {
+    let mut look = false;
+    while !waiting.is_full() && device.read::<STATE>() & RECEIVED != 0 {
+        let byte = device.read::<DATA>() as u8;
+        let _ = waiting.push_back(byte);
+        // Nothing can be done with half a frame, but it must not fill the room.
+        look |= byte == 0 || waiting.len() >= ROOM / 2;
+    }
+    look
+}
+
+/// Serves an interrupt.
+pub fn interrupt(number: u16) {
+    let Some(index) = INTERRUPTS.iter().position(|&first| first == number & !1) else { return };
+    let device = device(index);
+    let sent = number & 1 == 1;
+    if sent {
+        device.write::<CONTROL>(LISTEN);
+        device.write::<CLEAR>(1);
+    } else {
+        device.write::<CLEAR>(2);
+    }
+    let look = critical_section::with(|cs| fill(device, &mut WAITING[index].borrow_ref_mut(cs)));
+    if look || sent {
+        executor::wake();
+    }
+}
+
+impl ErrorType for Uart {
+    type Error = Infallible;
+}
+
+/// A read that is given up has taken nothing.
+impl Read for Uart {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
+        poll_fn(|_| match self.take(bytes) {
+            0 if !bytes.is_empty() => Poll::Pending,
+            len => Poll::Ready(Ok(len)),
+        })
+        .await
+    }
+}
+
+/// A write that is given up has given nothing.
+impl Write for Uart {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+        poll_fn(|_| match self.give(bytes) {
+            0 if !bytes.is_empty() => Poll::Pending,
+            len => Poll::Ready(Ok(len)),
+        })
+        .await
+    }
+
+    async fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}

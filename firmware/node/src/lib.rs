@@ -1,0 +1,44 @@
+//! The node program, once: what every board runs.
+//!
+//! A board gives [`run`] its links, clock, light, watchdog and flash, and where the node's blob lies. The program reads
+//! the blob, goes back to the last checkpoint if there is one, and exchanges rounds with its neighbours until all are
+//! done; then it goes on answering. It sleeps whenever there is nothing to do. Which problem it solves, with whom and
+//! how, is in the blob: one image serves every node of every problem that fits its memory.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+mod board;
+mod light;
+mod lines;
+mod log;
+mod program;
+mod store;
+
+pub use board::{Board, Clock, Mapped, Watchdog};
+pub use lines::Lines;
+pub use program::{Refusal, run};
+pub use store::{PAGE, Store, StoreError};
+
+use lopa_core::blob::Capacity;
+use lopa_core::exchange::Exchange;
+use lopa_core::wire;
+
+/// Neighbours a node can have.
+pub const NEIGHBOURS: usize = 4;
+/// Links of a board: one to a host, and one for each neighbour.
+pub const LINKS: usize = NEIGHBOURS + 1;
+/// Chunks of each neighbour that are held.
+pub const WINDOW: usize = 2;
+/// Floats of a chunk, y included.
+pub const VALUES: usize = 64;
+/// The longest message, sealed.
+pub const FRAME: usize = wire::message_len(VALUES) + wire::SEAL_LONGEST;
+
+/// The exchange of a board.
+pub type BoardExchange = Exchange<NEIGHBOURS, LINKS, WINDOW, VALUES, FRAME>;
+
+/// What a board with so many floats has room for.
+#[must_use]
+pub const fn capacity(floats: usize) -> Capacity {
+    Capacity { floats, neighbours: NEIGHBOURS, links: LINKS, values: VALUES }
+}

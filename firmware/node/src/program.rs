@@ -1,0 +1,195 @@
+//! The program: start, then rounds until the power goes.
+
+use core::future::poll_fn;
+use core::task::Poll;
+
+use embedded_hal::digital::OutputPin;
+use embedded_io_async::{Read, Write};
+use lopa_core::blob::{Blob, BlobError, BlobNode, BlobScratch};
+use lopa_core::exchange::{Micros, SettingsError, Step};
+use lopa_core::node::Phase;
+
+use crate::board::{Board, Clock, Mapped, Watchdog};
+use crate::light::Light;
+use crate::lines::{Lines, once};
+use crate::log::{info, warning};
+use crate::store::Store;
+use crate::{BoardExchange, LINKS, NEIGHBOURS, capacity};
+
+/// The longest sleep: the watchdog is fed and the light is changed this often at least.
+const NAP: Micros = 1_000_000;
+
+/// A node at work.
+struct Program<'b, 'm, L, C, O, W, F> {
+    links: [L; LINKS],
+    clock: C,
+    light: Light<O>,
+    watchdog: W,
+    store: Store<F>,
+    lines: &'m mut Lines,
+    exchange: BoardExchange,
+    node: BlobNode<'b, 'm>,
+    scratch: BlobScratch<'m>,
+    checkpoint_every: u64,
+    /// Epoch and round of the last checkpoint.
+    kept: (u64, u64),
+    /// When to wake up for the watchdog's sake.
+    nap: Micros,
+}
+
+/// Why a node does not start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "log", derive(defmt::Format))]
+pub enum Refusal {
+    /// The blob is not sound, or does not fit.
+    Blob(BlobError),
+    /// The exchange refuses its settings.
+    Settings(SettingsError),
+}
+
+/// Runs the node of a blob on a board, its vectors in `arena`, and never ends.
+///
+/// A blob that is not sound or does not fit is refused: the light says so, and the log says why.
+pub async fn run<L, C, O, W, F>(
+    board: Board<L, C, O, W, F>,
+    blob: Result<Blob<'_>, BlobError>,
+    arena: &mut [f32],
+    lines: &mut Lines,
+) -> !
+where
+    L: Read + Write,
+    C: Clock,
+    O: OutputPin,
+    W: Watchdog,
+    F: Mapped,
+{
+    let Board { links, mut clock, light, mut watchdog, flash } = board;
+    let (mut light, mut store) = (Light::new(light), Store::new(flash));
+    let blob = blob.map_err(Refusal::Blob);
+    let refusal = match blob.and_then(|blob| prepare(&blob, arena, &mut store, clock.now())) {
+        Ok((exchange, node, scratch, checkpoint_every)) => {
+            let kept = (node.state().epoch, node.state().round);
+            let mut program = Program {
+                links,
+                clock,
+                light,
+                watchdog,
+                store,
+                lines,
+                exchange,
+                node,
+                scratch,
+                checkpoint_every,
+                kept,
+                nap: 0,
+            };
+            loop {
+                program.turn().await;
+            }
+        }
+        Err(refusal) => refusal,
+    };
+    warning!("refused: {}", refusal);
+    loop {
+        let now = clock.now();
+        light.alarm(now);
+        watchdog.feed();
+        clock.wait_until(now.saturating_add(100_000)).await;
+    }
+}
+
+type Prepared<'b, 'm> = (BoardExchange, BlobNode<'b, 'm>, BlobScratch<'m>, u64);
+
+/// The node of a blob, put back to its last checkpoint if there is one, and its exchange.
+fn prepare<'b, 'm, F: Mapped>(
+    blob: &Blob<'b>,
+    arena: &'m mut [f32],
+    store: &mut Store<F>,
+    now: Micros,
+) -> Result<Prepared<'b, 'm>, Refusal> {
+    blob.fits(&capacity(arena.len())).map_err(Refusal::Blob)?;
+    let (mut node, scratch) = blob.build(arena).map_err(Refusal::Blob)?;
+    // Without flash every boot looks like the first: neighbours then take a reboot for a long silence.
+    let boot = store.boot().unwrap_or_else(|error| {
+        warning!("boots are not counted: {}", error);
+        1
+    });
+    let restored = store.restore(&mut node);
+    let (epoch, round) = (node.state().epoch, node.state().round);
+    info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
+    let peers = blob.peers().collect::<heapless::Vec<_, NEIGHBOURS>>();
+    let exchange = BoardExchange::new(blob.settings(boot), &peers, epoch, round, now);
+    Ok((exchange.map_err(Refusal::Settings)?, node, scratch, blob.checkpoint_every().into()))
+}
+
+impl<L, C, O, W, F> Program<'_, '_, L, C, O, W, F>
+where
+    L: Read + Write,
+    C: Clock,
+    O: OutputPin,
+    W: Watchdog,
+    F: Mapped,
+{
+    /// Does what can be done, then sleeps until there is more.
+    async fn turn(&mut self) {
+        let now = self.clock.now();
+        self.watchdog.feed();
+        let before = self.node.state().round;
+        let step = self.exchange.advance(&mut self.node, now);
+        let round = self.node.state().round;
+        self.light.show(step, round, round != before, now);
+        let resting = matches!(step, Step::Paused | Step::Finished);
+        self.keep(resting);
+        // Before a round is computed, as neighbours wait for what is known already.
+        poll_fn(|cx| {
+            self.lines.speak(&mut self.links, &mut self.exchange, &self.node, now, cx);
+            Poll::Ready(())
+        })
+        .await;
+        if step == Step::Compute {
+            if let Err(error) = self.node.compute(&mut self.scratch) {
+                warning!("round {}: {}", round, error);
+            }
+            return;
+        }
+        // What is due and not said yet waits for its line, not for the clock.
+        let due = Some(self.exchange.deadline()).filter(|&at| at > now);
+        if self.nap <= now {
+            self.nap = now.saturating_add(NAP);
+        }
+        // Mostly the same time again, which spares the clock an alarm for every frame.
+        let until = due.map_or(self.nap, |at| at.min(self.nap));
+        poll_fn(|cx| {
+            let now = self.clock.now();
+            let moved = self.lines.serve(&mut self.links, &mut self.exchange, now, cx);
+            if moved { Poll::Ready(()) } else { once(self.clock.wait_until(until), cx) }
+        })
+        .await;
+    }
+
+    /// Writes a checkpoint if one is due, or asked for.
+    fn keep(&mut self, resting: bool) {
+        let asked = self.exchange.checkpoint_asked();
+        let state = self.node.state();
+        let place = (state.epoch, state.round);
+        let due = state.round.checked_rem(self.checkpoint_every) == Some(0);
+        let wanted = asked || ((due || resting) && place != self.kept);
+        match self.node.phase() {
+            Phase::Ready if wanted => {}
+            Phase::Diverged(_) if asked => return self.exchange.checkpoint_written(false),
+            _ => return,
+        }
+        let written = match self.node.checkpoint() {
+            Ok(words) => self.store.save(words).is_ok(),
+            Err(_) => false,
+        };
+        // One that failed is not tried again at every turn.
+        self.kept = place;
+        if !written {
+            warning!("round {}: the checkpoint was not written", place.1);
+        }
+        if asked {
+            self.exchange.checkpoint_written(written);
+        }
+    }
+}

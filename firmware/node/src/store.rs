@@ -1,0 +1,173 @@
+//! Checkpoints and a count of boots, in flash.
+//!
+//! | erase units | what |
+//! |---|---|
+//! | 2 | boots: one page a boot, its number and the complement; when one unit is full, the other is erased |
+//! | half of the rest | a slot: a page with a sequence number, its complement and a length, then a checkpoint |
+//! | the other half | another slot |
+//!
+//! Slots are written in turn, so power may go at any moment: the other slot is whole.
+
+use lopa_core::checkpoint::Words;
+use lopa_core::node::Node;
+use lopa_core::problem::Problem;
+use lopa_core::vector::Storage;
+
+use crate::board::Mapped;
+
+/// Flash is written in pieces of this many bytes, a multiple of what chips ask for.
+pub const PAGE: usize = 32;
+
+/// Why nothing was stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "log", derive(defmt::Format))]
+pub enum StoreError {
+    /// There is no room for a checkpoint.
+    Room {
+        /// The bytes of a slot.
+        room: usize,
+    },
+    /// The flash refused.
+    Flash,
+}
+
+/// Checkpoints and a count of boots, in flash.
+#[derive(Debug)]
+pub struct Store<F> {
+    flash: F,
+    /// The number of the last checkpoint written or found good.
+    sequence: u32,
+    /// The slot to write next.
+    next: usize,
+}
+
+impl<F: Mapped> Store<F> {
+    const UNIT: usize = {
+        assert!(PAGE.is_multiple_of(F::WRITE_SIZE) && F::ERASE_SIZE.is_multiple_of(PAGE));
+        F::ERASE_SIZE
+    };
+
+    /// A store in flash, blank or not.
+    pub const fn new(flash: F) -> Self {
+        Self { flash, sequence: 0, next: 0 }
+    }
+
+    /// The bytes of a slot, its first page included.
+    fn room(&self) -> usize {
+        (self.flash.capacity() / Self::UNIT).saturating_sub(2) / 2 * Self::UNIT
+    }
+
+    fn slot(&self, slot: usize) -> usize {
+        2 * Self::UNIT + slot * self.room()
+    }
+
+    /// A number with its complement behind it.
+    fn number(&self, at: usize) -> Option<u32> {
+        let [number, complement, ..] = self.flash.bytes().get(at..)?.as_chunks::<4>().0 else {
+            return None;
+        };
+        let (number, complement) = (u32::from_le_bytes(*number), u32::from_le_bytes(*complement));
+        (number == !complement).then_some(number)
+    }
+
+    fn erase(&mut self, from: usize, len: usize) -> Result<(), StoreError> {
+        let (from, to) = (from as u32, (from + len) as u32);
+        self.flash.erase(from, to).map_err(|_| StoreError::Flash)
+    }
+
+    fn write(&mut self, at: usize, page: &[u8; PAGE]) -> Result<(), StoreError> {
+        self.flash.write(at as u32, page).map_err(|_| StoreError::Flash)
+    }
+
+    /// Counts a boot and returns its number, 1 for the first.
+    ///
+    /// # Errors
+    /// If the flash does not take it.
+    pub fn boot(&mut self) -> Result<u32, StoreError> {
+        let pages = Self::UNIT / PAGE;
+        let last = (0..2 * pages).filter_map(|page| Some((self.number(page * PAGE)?, page))).max();
+        let (number, page) = last.map_or((1, 0), |(n, page)| (n.wrapping_add(1), page + 1));
+        // The next page, which is blank unless a write was cut short; at the end of a unit the other one.
+        let blank = |at: usize| {
+            let page = self.flash.bytes().get(at..at + PAGE);
+            page.is_some_and(|page| page.iter().all(|&byte| byte == 0xff))
+        };
+        let unit = page.saturating_sub(1) / pages;
+        let end = (unit + 1) * pages;
+        let at = match (page..end).find(|page| blank(page * PAGE)) {
+            Some(page) => page * PAGE,
+            None => {
+                let other = if last.is_some() { (1 - unit) * Self::UNIT } else { 0 };
+                self.erase(other, Self::UNIT)?;
+                other
+            }
+        };
+        self.write(at, &numbered(number, 0))?;
+        Ok(number)
+    }
+
+    /// Puts a node back to the newest checkpoint that is whole and its own. Tells whether there was one.
+    pub fn restore<P: Problem, X: Storage, T: Storage, D: Storage>(
+        &mut self,
+        node: &mut Node<P, X, T, D>,
+    ) -> bool {
+        let mut slots = [0, 1].map(|slot| (self.number(self.slot(slot)), slot));
+        slots.sort_unstable_by(|a, b| b.cmp(a));
+        // What is written next must be newer than any, good or bad.
+        self.sequence = slots[0].0.unwrap_or(0);
+        for (number, slot) in slots {
+            let start = self.slot(slot) + PAGE;
+            let bytes = self.flash.bytes();
+            let checkpoint = bytes.get(start..start + node.checkpoint_len());
+            if number.is_some() && checkpoint.is_some_and(|bytes| node.restore(bytes).is_ok()) {
+                self.next = 1 - slot;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Writes a checkpoint.
+    ///
+    /// # Errors
+    /// If it does not fit, or the flash does not take it; the one before is still there.
+    pub fn save(&mut self, words: Words<'_>) -> Result<(), StoreError> {
+        let len = words.len() * 4;
+        let room = self.room();
+        if len + PAGE > room {
+            return Err(StoreError::Room { room });
+        }
+        let start = self.slot(self.next);
+        let units = (len + PAGE).div_ceil(Self::UNIT);
+        self.erase(start, units * Self::UNIT)?;
+        let mut at = start + PAGE;
+        let mut page = [0xff; PAGE];
+        let mut filled = 0;
+        for word in words {
+            for byte in word.to_le_bytes() {
+                page[filled % PAGE] = byte;
+                filled += 1;
+            }
+            if filled % PAGE == 0 {
+                self.write(at, &page)?;
+                at += PAGE;
+                page = [0xff; PAGE];
+            }
+        }
+        if filled % PAGE != 0 {
+            self.write(at, &page)?;
+        }
+        let sequence = self.sequence.wrapping_add(1);
+        self.write(start, &numbered(sequence, len as u32))?;
+        (self.sequence, self.next) = (sequence, 1 - self.next);
+        Ok(())
+    }
+}
+
+/// A page with a number, its complement, and one more number.
+fn numbered(number: u32, more: u32) -> [u8; PAGE] {
+    let mut page = [0xff; PAGE];
+    let words = [number, !number, more].map(u32::to_le_bytes);
+    page.iter_mut().zip(words.as_flattened()).for_each(|(place, byte)| *place = *byte);
+    page
+}
