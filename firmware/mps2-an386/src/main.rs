@@ -12,6 +12,8 @@
 #![no_std]
 #![no_main]
 
+#[cfg(all(board, feature = "log"))]
+use defmt_semihosting as _;
 #[cfg(not(board))]
 use semihosting as _;
 
