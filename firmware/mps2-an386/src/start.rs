@@ -1,8 +1,7 @@
 //! Where it starts: the board's parts, put together.
 
-use cortex_m::singleton;
 use lopa_core::blob::Blob;
-use lopa_node::{Board, Lines, run};
+use lopa_node::{Board, Desk, run};
 
 use crate::clock::Timers;
 use crate::executor;
@@ -23,12 +22,12 @@ const BAUD: u32 = 115_200;
 
 #[cortex_m_rt::entry]
 fn start() -> ! {
+    static mut ARENA: [f32; FLOATS] = [0.0; FLOATS];
+    static mut DESK: Desk = Desk::new();
     // SAFETY: RAM of the board that nothing writes to.
     let blob = unsafe { core::slice::from_raw_parts(BLOB.0 as *const u8, BLOB.1) };
     // SAFETY: RAM of the board that nothing else uses; taken once, as `start` is called once.
     let mirror = unsafe { core::slice::from_raw_parts_mut(FLASH.0 as *mut u8, FLASH.1) };
-    let arena = singleton!(ARENA: [f32; FLOATS] = [0.0; FLOATS]).expect("taken once");
-    let lines = singleton!(LINES: Lines = Lines::new()).expect("taken once");
     let blob = Blob::read(blob);
     let board = Board {
         links: Uart::start(blob.as_ref().map_or(BAUD, Blob::baud)),
@@ -37,5 +36,5 @@ fn start() -> ! {
         watchdog: Dog::start(),
         flash: FileFlash::open(mirror),
     };
-    executor::block_on(run(board, blob, arena, lines))
+    executor::block_on(run(board, blob, ARENA, DESK))
 }

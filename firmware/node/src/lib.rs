@@ -15,8 +15,7 @@ mod program;
 mod store;
 
 pub use board::{Board, Clock, Mapped, Watchdog};
-pub use lines::Lines;
-pub use program::{Refusal, run};
+pub use program::{Desk, Refusal, run};
 pub use store::{PAGE, Store, StoreError};
 
 use lopa_core::blob::Capacity;

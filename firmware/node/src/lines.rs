@@ -25,12 +25,6 @@ struct Line {
     to: usize,
 }
 
-impl Default for Lines {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Lines {
     /// Nothing on its way.
     #[must_use]

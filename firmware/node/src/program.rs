@@ -19,6 +19,22 @@ use crate::{BoardExchange, LINKS, NEIGHBOURS, capacity};
 /// The longest sleep: the watchdog is fed and the light is changed this often at least.
 const NAP: Micros = 1_000_000;
 
+/// What a node keeps of its links: frames on their way, and the exchange. Large for a stack: put it into a static.
+#[derive(Debug)]
+pub struct Desk {
+    lines: Lines,
+    exchange: BoardExchange,
+}
+
+impl Desk {
+    /// An empty one.
+    #[must_use]
+    #[allow(clippy::new_without_default, reason = "by default it would come by the stack")]
+    pub const fn new() -> Self {
+        Self { lines: Lines::new(), exchange: BoardExchange::vacant() }
+    }
+}
+
 /// A node at work.
 struct Program<'b, 'm, L, C, O, W, F> {
     links: [L; LINKS],
@@ -27,7 +43,7 @@ struct Program<'b, 'm, L, C, O, W, F> {
     watchdog: W,
     store: Store<F>,
     lines: &'m mut Lines,
-    exchange: BoardExchange,
+    exchange: &'m mut BoardExchange,
     node: BlobNode<'b, 'm>,
     scratch: BlobScratch<'m>,
     checkpoint_every: u64,
@@ -54,7 +70,7 @@ pub async fn run<L, C, O, W, F>(
     board: Board<L, C, O, W, F>,
     blob: Result<Blob<'_>, BlobError>,
     arena: &mut [f32],
-    lines: &mut Lines,
+    desk: &mut Desk,
 ) -> !
 where
     L: Read + Write,
@@ -65,30 +81,32 @@ where
 {
     let Board { links, mut clock, light, mut watchdog, flash } = board;
     let (mut light, mut store) = (Light::new(light), Store::new(flash));
+    let Desk { lines, exchange } = desk;
     let blob = blob.map_err(Refusal::Blob);
-    let refusal = match blob.and_then(|blob| prepare(&blob, arena, &mut store, clock.now())) {
-        Ok((exchange, node, scratch, checkpoint_every)) => {
-            let kept = (node.state().epoch, node.state().round);
-            let mut program = Program {
-                links,
-                clock,
-                light,
-                watchdog,
-                store,
-                lines,
-                exchange,
-                node,
-                scratch,
-                checkpoint_every,
-                kept,
-                nap: 0,
-            };
-            loop {
-                program.turn().await;
+    let refusal =
+        match blob.and_then(|blob| prepare(&blob, arena, exchange, &mut store, clock.now())) {
+            Ok((node, scratch, checkpoint_every)) => {
+                let kept = (node.state().epoch, node.state().round);
+                let mut program = Program {
+                    links,
+                    clock,
+                    light,
+                    watchdog,
+                    store,
+                    lines,
+                    exchange,
+                    node,
+                    scratch,
+                    checkpoint_every,
+                    kept,
+                    nap: 0,
+                };
+                loop {
+                    program.turn().await;
+                }
             }
-        }
-        Err(refusal) => refusal,
-    };
+            Err(refusal) => refusal,
+        };
     warning!("refused: {}", refusal);
     loop {
         let now = clock.now();
@@ -98,12 +116,13 @@ where
     }
 }
 
-type Prepared<'b, 'm> = (BoardExchange, BlobNode<'b, 'm>, BlobScratch<'m>, u64);
+type Prepared<'b, 'm> = (BlobNode<'b, 'm>, BlobScratch<'m>, u64);
 
 /// The node of a blob, put back to its last checkpoint if there is one, and its exchange.
 fn prepare<'b, 'm, F: Mapped>(
     blob: &Blob<'b>,
     arena: &'m mut [f32],
+    exchange: &mut BoardExchange,
     store: &mut Store<F>,
     now: Micros,
 ) -> Result<Prepared<'b, 'm>, Refusal> {
@@ -118,8 +137,9 @@ fn prepare<'b, 'm, F: Mapped>(
     let (epoch, round) = (node.state().epoch, node.state().round);
     info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
     let peers = blob.peers().collect::<heapless::Vec<_, NEIGHBOURS>>();
-    let exchange = BoardExchange::new(blob.settings(boot), &peers, epoch, round, now);
-    Ok((exchange.map_err(Refusal::Settings)?, node, scratch, blob.checkpoint_every().into()))
+    let started = exchange.start(blob.settings(boot), &peers, epoch, round, now);
+    started.map_err(Refusal::Settings)?;
+    Ok((node, scratch, blob.checkpoint_every().into()))
 }
 
 impl<L, C, O, W, F> Program<'_, '_, L, C, O, W, F>
@@ -142,7 +162,7 @@ where
         self.keep(resting);
         // Before a round is computed, as neighbours wait for what is known already.
         poll_fn(|cx| {
-            self.lines.speak(&mut self.links, &mut self.exchange, &self.node, now, cx);
+            self.lines.speak(&mut self.links, self.exchange, &self.node, now, cx);
             Poll::Ready(())
         })
         .await;
@@ -161,7 +181,7 @@ where
         let until = due.map_or(self.nap, |at| at.min(self.nap));
         poll_fn(|cx| {
             let now = self.clock.now();
-            let moved = self.lines.serve(&mut self.links, &mut self.exchange, now, cx);
+            let moved = self.lines.serve(&mut self.links, self.exchange, now, cx);
             if moved { Poll::Ready(()) } else { once(self.clock.wait_until(until), cx) }
         })
         .await;

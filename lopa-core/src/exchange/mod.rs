@@ -71,7 +71,7 @@ use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
-use crate::wire::{self, Ask, Counters, FrameReader};
+use crate::wire::{self, Ask, Counters, FrameReader, Seal};
 
 /// What an exchange needs of a node.
 pub trait Learner {
@@ -207,15 +207,42 @@ impl<
         round: u64,
         now: Micros,
     ) -> Result<Self, SettingsError> {
+        let mut exchange = Self::vacant();
+        exchange.start(settings, peers, epoch, round, now)?;
+        Ok(exchange)
+    }
+
+    /// An exchange that knows nobody, to be started where it lies: an exchange is large for a chip's stack.
+    #[must_use]
+    pub const fn vacant() -> Self {
         const {
             assert!(FRAME >= Self::FRAME_NEEDED, "FRAME is less than FRAME_NEEDED");
             assert!(WINDOW >= 1 && WINDOW <= 32, "WINDOW is not 1 to 32");
             assert!(LINKS >= 1 && LINKS <= 255, "LINKS is not 1 to 255");
         }
-        Ok(Self {
-            readers: core::array::from_fn(|_| FrameReader::new(settings.seal)),
-            table: Table::new(settings, peers, epoch, round, now)?,
-        })
+        Self { readers: [const { FrameReader::new(Seal::PLAIN) }; LINKS], table: Table::vacant() }
+    }
+
+    /// Starts anew, as [`Exchange::new`] does.
+    ///
+    /// # Errors
+    /// As [`Exchange::new`]; the exchange then knows nobody.
+    pub fn start(
+        &mut self,
+        settings: Settings,
+        peers: &[Peer],
+        epoch: u64,
+        round: u64,
+        now: Micros,
+    ) -> Result<(), SettingsError> {
+        for reader in &mut self.readers {
+            *reader = FrameReader::new(settings.seal);
+        }
+        let started = self.table.start(settings, peers, epoch, round, now);
+        if started.is_err() {
+            self.table.neighbours.clear();
+        }
+        started
     }
 
     /// Takes in bytes from a link, in pieces of any size.
@@ -306,13 +333,40 @@ impl<
 impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
     Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
 {
-    fn new(
+    const fn vacant() -> Self {
+        Self {
+            settings: Settings::VACANT,
+            neighbours: heapless::Vec::new(),
+            counters: Counters::ZERO,
+            epoch: 0,
+            start: 0,
+            restart: false,
+            base: 0,
+            chunks: 0,
+            round: 0,
+            settled: false,
+            computed: false,
+            paused: false,
+            diverged: false,
+            duplicate: false,
+            given_up: 0,
+            last_tag: 0,
+            asked: [None; LINKS],
+            checkpoint: None,
+            written: None,
+            refuse_twin: None,
+        }
+    }
+
+    /// Starts anew, field by field: a copy of all would be large.
+    fn start(
+        &mut self,
         settings: Settings,
         peers: &[Peer],
         epoch: u64,
         round: u64,
         now: Micros,
-    ) -> Result<Self, SettingsError> {
+    ) -> Result<(), SettingsError> {
         if settings.node > 0xffff {
             return Err(SettingsError::Number { node: settings.node });
         }
@@ -327,28 +381,14 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         if chunk == 0 || chunks == 0 || chunk.saturating_mul(vectors) > VALUES {
             return Err(SettingsError::Chunk { room: VALUES });
         }
-        let mut table = Self {
-            settings,
-            neighbours: heapless::Vec::new(),
-            counters: Counters::default(),
-            epoch,
-            start: round,
-            restart: false,
-            base: round.saturating_mul(chunks),
-            chunks,
-            round,
-            settled: false,
-            computed: false,
-            paused: false,
-            diverged: false,
-            duplicate: false,
-            given_up: 0,
-            last_tag: 0,
-            asked: [None; LINKS],
-            checkpoint: None,
-            written: None,
-            refuse_twin: None,
-        };
+        self.neighbours.clear();
+        (self.settings, self.counters) = (settings, Counters::ZERO);
+        (self.epoch, self.start, self.restart) = (epoch, round, false);
+        (self.base, self.chunks, self.round) = (round.saturating_mul(chunks), chunks, round);
+        (self.settled, self.computed, self.paused) = (false, false, false);
+        (self.diverged, self.duplicate) = (false, false);
+        (self.given_up, self.last_tag, self.asked) = (0, 0, [None; LINKS]);
+        (self.checkpoint, self.written, self.refuse_twin) = (None, None, None);
         let mut total = 0.0;
         let mut last = None;
         for _ in peers {
@@ -374,17 +414,17 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 return Err(SettingsError::Weight { node });
             }
             total += peer.weight;
-            let challenge = table.challenge(node);
+            let challenge = self.challenge(node);
             let mut neighbour = Neighbour::new(*peer, challenge, now, &settings.timing);
-            neighbour.begin(table.base, now, &settings.timing);
-            if table.neighbours.push(neighbour).is_err() {
+            neighbour.begin(self.base, now, &settings.timing);
+            if self.neighbours.push(neighbour).is_err() {
                 return Err(SettingsError::TooMany { room: NEIGHBOURS });
             }
         }
         if total >= 1.0 {
             return Err(SettingsError::Weights);
         }
-        Ok(table)
+        Ok(())
     }
 
     /// The elements of a chunk.

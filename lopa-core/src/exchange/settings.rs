@@ -1,5 +1,7 @@
 //! What an exchange is told before it starts.
 
+use crate::math;
+use crate::node::Scheme;
 use crate::wire::{Identity, Seal};
 
 /// Time in microseconds, from any starting point, never going back.
@@ -88,6 +90,26 @@ pub struct Settings {
     pub timing: Timing,
     /// How frames are sealed.
     pub seal: Seal,
+}
+
+impl Settings {
+    /// Those of an exchange that was not started.
+    pub(super) const VACANT: Self = Self {
+        node: 0,
+        identity: Identity {
+            problem: 0,
+            outer: 0,
+            inner: 0,
+            scheme: Scheme::LocalGradient,
+            math: math::KIND,
+            chunk: 0,
+            digest: 0,
+        },
+        rounds: 0,
+        boot: 0,
+        timing: Timing { retry: 0, retry_most: 0, delay: 0, silence: 0, patience: 0, probe: 0 },
+        seal: Seal::PLAIN,
+    };
 }
 
 /// Why settings were refused.

@@ -406,6 +406,28 @@ pub struct Counters {
     pub epochs: u64,
 }
 
+impl Counters {
+    /// Nothing has happened yet.
+    pub(crate) const ZERO: Self = Self {
+        sent: 0,
+        sent_bytes: 0,
+        received: 0,
+        received_bytes: 0,
+        repaired: 0,
+        corrupt: 0,
+        truncated: 0,
+        oversize: 0,
+        malformed: 0,
+        foreign: 0,
+        stale: 0,
+        repeated: 0,
+        early: 0,
+        non_finite: 0,
+        refused: 0,
+        epochs: 0,
+    };
+}
+
 /// Floats on their way out: written in place as little-endian bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
