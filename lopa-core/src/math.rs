@@ -63,7 +63,8 @@ struct ExpAll<'a>(&'a [f32], &'a mut [f32]);
 impl Work for ExpAll<'_> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         let Self(a, out) = self;
         let len = a.len().min(out.len());
@@ -92,7 +93,8 @@ const fn is_usual(a: f32) -> bool {
 }
 
 /// `libm::expf`, operation by operation, for what [`is_usual`], without a branch, so that lanes can do it together.
-#[inline(always)]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 #[allow(clippy::excessive_precision, reason = "as libm writes them")]
 fn exp_of_usual(a: f32) -> f32 {
     const LN2_HI: f32 = 6.931_457_519_5e-1;

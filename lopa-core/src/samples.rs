@@ -367,7 +367,8 @@ enum Block<'a, const B: usize> {
 
 impl<const B: usize> Rows<'_, B> {
     /// The scalar products of each row with each of the vectors.
-    #[inline(always)]
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
     pub(crate) fn dots<const V: usize>(&self, vectors: [&[f32]; V]) -> [[f32; V]; B] {
         let offset = self.offset;
         let raw = match self.raw {
@@ -381,7 +382,8 @@ impl<const B: usize> Rows<'_, B> {
     }
 
     /// `out += factor * row`, row after row.
-    #[inline(always)]
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
     pub(crate) fn add_scaled(&self, factors: [f32; B], out: &mut [f32]) {
         let (factors, offset) = (factors.map(|factor| factor * self.scale), self.offset);
         match self.raw {

@@ -4,7 +4,9 @@
 //! goes to lane `i % 16`, and the lanes are added by a fixed tree at the end. Sixteen lanes fit the 32
 //! registers of a Cortex-M4F and one 512-bit vector, so compilers vectorise without changing a bit.
 
-use crate::widest::{self, Work};
+#[cfg(feature = "simd")]
+use crate::widest;
+use crate::widest::Work;
 
 /// The number of partial sums of every reduction.
 pub const LANES: usize = 16;
@@ -17,30 +19,41 @@ impl<S: AsRef<[f32]> + AsMut<[f32]> + ?Sized> Storage for S {}
 /// Sums `term(a[i], b[i])` in lanes, over the length both slices have.
 #[inline]
 pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> f32) -> f32 {
-    widest::run_long(a.len().min(b.len()), Reduce(a, b, term))
+    // On a chip nothing stands between the caller and the loop: there every instruction is felt.
+    #[cfg(feature = "simd")]
+    return widest::run_long(a.len().min(b.len()), Reduce(a, b, term));
+    #[cfg(not(feature = "simd"))]
+    in_lanes(a, b, term)
 }
 
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
+fn in_lanes<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> f32) -> f32 {
+    let len = a.len().min(b.len());
+    let (a, a_rest) = a[..len].as_chunks::<LANES>();
+    let (b, b_rest) = b[..len].as_chunks::<LANES>();
+    let mut lanes = [0.0_f32; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for i in 0..LANES {
+            lanes[i] += term(a[i], b[i]);
+        }
+    }
+    for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *lane += term(a, b);
+    }
+    add_lanes(lanes, len)
+}
+
+#[cfg(feature = "simd")]
 struct Reduce<'a, A, B, F>(&'a [A], &'a [B], F);
 
+#[cfg(feature = "simd")]
 impl<A: Copy, B: Copy, F: Fn(A, B) -> f32> Work for Reduce<'_, A, B, F> {
     type Output = f32;
 
     #[inline(always)]
     fn run(self) -> f32 {
-        let Self(a, b, term) = self;
-        let len = a.len().min(b.len());
-        let (a, a_rest) = a[..len].as_chunks::<LANES>();
-        let (b, b_rest) = b[..len].as_chunks::<LANES>();
-        let mut lanes = [0.0_f32; LANES];
-        for (a, b) in a.iter().zip(b) {
-            for i in 0..LANES {
-                lanes[i] += term(a[i], b[i]);
-            }
-        }
-        for (lane, (&a, &b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-            *lane += term(a, b);
-        }
-        add_lanes(lanes, len)
+        in_lanes(self.0, self.1, self.2)
     }
 }
 
@@ -49,7 +62,8 @@ impl<A: Copy, B: Copy, F: Fn(A, B) -> f32> Work for Reduce<'_, A, B, F> {
 pub(crate) const BLOCK: usize = if cfg!(target_pointer_width = "64") { 8 } else { 1 };
 
 /// The sums of `value(row[i]) * vector[i]` for each row and vector: each as [`reduce`] does it, all in one pass.
-#[inline(always)]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
     rows: [&[T]; B],
     vectors: [&[f32]; V],
@@ -85,7 +99,8 @@ pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
 }
 
 /// One step of every lane. A function, so that it is one vector operation before the loops around it are unrolled.
-#[inline(always)]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
     for i in 0..LANES {
         lanes[i] += a[i] * b[i];
@@ -95,7 +110,8 @@ fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f
 
 /// [`add_lanes`] without its branches, which only a chip feels.
 // Always: behind a call the lanes would live in memory, and be written there at every step.
-#[inline(always)]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 fn add_all_lanes(mut lanes: [f32; LANES]) -> f32 {
     for half in [8, 4, 2, 1] {
         for i in 0..half {
@@ -106,7 +122,8 @@ fn add_all_lanes(mut lanes: [f32; LANES]) -> f32 {
 }
 
 /// `out[i] += factor * value(row[i])` for one row after the other, in one pass over `out`.
-#[inline(always)]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 pub(crate) fn add_block<T: Copy, const B: usize>(
     out: &mut [f32],
     rows: [&[T]; B],
@@ -173,7 +190,10 @@ pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
 /// `out[i] += term(a[i])`.
 #[inline]
 pub(crate) fn add_terms<A: Copy>(out: &mut [f32], a: &[A], term: impl Fn(A) -> f32) {
+    #[cfg(feature = "simd")]
     widest::run_long(out.len().min(a.len()), AddTerms(out, a, term));
+    #[cfg(not(feature = "simd"))]
+    AddTerms(out, a, term).run();
 }
 
 struct AddTerms<'a, A, F>(&'a mut [f32], &'a [A], F);
@@ -181,7 +201,8 @@ struct AddTerms<'a, A, F>(&'a mut [f32], &'a [A], F);
 impl<A: Copy, F: Fn(A) -> f32> Work for AddTerms<'_, A, F> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         for (out, &a) in self.0.iter_mut().zip(self.1) {
             *out += (self.2)(a);
@@ -195,7 +216,10 @@ impl<A: Copy, F: Fn(A) -> f32> Work for AddTerms<'_, A, F> {
 /// because the pull of `j` on `i` is bit for bit the negative of the pull of `i` on `j`.
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
+    #[cfg(feature = "simd")]
     widest::run_long(gap.len(), AddGap { gap, weight, theirs, own });
+    #[cfg(not(feature = "simd"))]
+    AddGap { gap, weight, theirs, own }.run();
 }
 
 struct AddGap<'a> {
@@ -208,7 +232,8 @@ struct AddGap<'a> {
 impl Work for AddGap<'_> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         for (gap, (&theirs, &own)) in self.gap.iter_mut().zip(self.theirs.iter().zip(self.own)) {
             *gap += self.weight * (theirs - own);

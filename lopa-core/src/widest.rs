@@ -20,10 +20,11 @@ pub(crate) fn run<W: Work>(work: W) -> W::Output {
 }
 
 /// [`run`] for vectors of `len`: short ones are done before the processor is asked.
+#[cfg(feature = "simd")]
 #[inline(always)]
 pub(crate) fn run_long<W: Work>(len: usize, work: W) -> W::Output {
     const LONG: usize = 128;
-    if cfg!(feature = "simd") && len >= LONG { run(work) } else { work.run() }
+    if len >= LONG { run(work) } else { work.run() }
 }
 
 #[cfg(feature = "simd")]

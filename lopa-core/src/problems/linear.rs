@@ -125,7 +125,8 @@ struct AddRows<'a, F, const V: usize> {
 impl<F: Fn(usize, [f32; V]) -> f32, const V: usize> Work for AddRows<'_, F, V> {
     type Output = ();
 
-    #[inline(always)]
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         let Self { samples, batch, vectors, factor, out } = self;
         let mut indices = batch.indices();
