@@ -10,6 +10,7 @@ use lopa_host::data::fetch::{
 
 #[path = "fetch/command.rs"]
 mod command;
+mod common;
 #[path = "fetch/server.rs"]
 mod server;
 

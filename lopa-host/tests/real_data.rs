@@ -1,9 +1,10 @@
 //! The paper's data sets, where they are there. Otherwise every test says so and passes.
 
-use std::io::Write;
-use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+mod common;
 
+use std::num::NonZeroU32;
+
+use common::folder;
 use lopa_core::batch::Sampler;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Point, Predict, Problem};
@@ -19,20 +20,6 @@ use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
 use lopa_host::simulation::Simulation;
 use lopa_host::topology::Topology;
-
-/// The folder of a data set: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
-fn folder(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let given = std::env::var_os("LOPA_DATA").map(PathBuf::from);
-    let places = given.into_iter().chain([root.join("data"), root.join("../shared/data")]);
-    let found = places.map(|place| place.join(name)).find(|folder| folder.is_dir());
-    if found.is_none() {
-        // Not println, which nobody sees when a test passes.
-        let text = "not here, nothing tested: set LOPA_DATA to the folder that holds it";
-        std::io::stderr().write_all(format!("{name}/ is {text}\n").as_bytes()).unwrap();
-    }
-    found
-}
 
 /// Mean test accuracy of a ring of these nodes: the paper's logistic hyper-parameter problem.
 fn learn(shards: &[Shard], scheme: Scheme, batch: u32, rounds: u32, step: f32) -> f32 {

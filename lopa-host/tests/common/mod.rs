@@ -1,7 +1,8 @@
-//! A small network, and the command that runs it.
+//! A small network, the command that runs it, and where real data are.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Four nodes on synthetic data.
@@ -47,4 +48,18 @@ pub fn lopa(dir: &Path, arguments: &[&str]) -> Output {
 /// What it complained about.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The folder of a data set: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
+pub fn folder(name: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let given = std::env::var_os("LOPA_DATA").map(PathBuf::from);
+    let places = given.into_iter().chain([root.join("data"), root.join("../shared/data")]);
+    let found = places.map(|place| place.join(name)).find(|folder| folder.is_dir());
+    if found.is_none() {
+        // Not println, which nobody sees when a test passes.
+        let text = "not here, nothing tested: set LOPA_DATA to the folder that holds it";
+        std::io::stderr().write_all(format!("{name}/ is {text}\n").as_bytes()).unwrap();
+    }
+    found
 }

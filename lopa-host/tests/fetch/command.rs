@@ -2,19 +2,15 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use lopa_host::data::fetch::{self, State};
 
+use crate::common::{folder, said};
 use crate::server::{Habit, Server, gzip, names, plain};
 
 fn lopa(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lopa")).arg("data").args(arguments).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
@@ -90,22 +86,9 @@ fn certificates_that_cannot_be_used_are_named() {
     assert!(names(&dir).is_empty());
 }
 
-/// The folder of a data set: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
-fn original(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let given = std::env::var_os("LOPA_DATA").map(PathBuf::from);
-    let places = given.into_iter().chain([root.join("data"), root.join("../shared/data")]);
-    let found = places.map(|place| place.join(name)).find(|folder| folder.is_dir());
-    if found.is_none() {
-        let text = "not here, nothing tested: set LOPA_DATA to the folder that holds it";
-        std::io::stderr().write_all(format!("{name}/ is {text}\n").as_bytes()).unwrap();
-    }
-    found
-}
-
 #[test]
 fn the_command_fetches_the_real_mnist_from_here() {
-    let Some(source) = original("mnist") else { return };
+    let Some(source) = folder("mnist") else { return };
     let files = ["train-images", "train-labels", "t10k-images", "t10k-labels"].map(|part| {
         let ending = if part.ends_with("images") { "idx3" } else { "idx1" };
         format!("{part}-{ending}-ubyte.gz")
@@ -138,7 +121,7 @@ fn the_command_fetches_the_real_mnist_from_here() {
 
 #[test]
 fn the_real_covtype_is_known_by_what_it_holds() {
-    let Some(folder) = original("covtype") else { return };
+    let Some(folder) = folder("covtype") else { return };
     let set = fetch::named("covtype").unwrap();
     let states = fetch::check(&set, &folder).unwrap();
     assert_eq!(states[0].1, State::Right);
