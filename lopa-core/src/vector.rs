@@ -62,6 +62,7 @@ impl<A: Copy, B: Copy, F: Fn(A, B) -> f32> Work for Reduce<'_, A, B, F> {
 pub(crate) const BLOCK: usize = if cfg!(target_pointer_width = "64") { 8 } else { 1 };
 
 /// The sums of `value(row[i]) * vector[i]` for each row and vector: each as [`reduce`] does it, all in one pass.
+// Lanes are only ever indexed by constants: indexed by anything else they would live in memory.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
@@ -69,33 +70,63 @@ pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
     vectors: [&[f32]; V],
     value: impl Fn(T) -> f32,
 ) -> [[f32; V]; B] {
-    let len = rows.iter().fold(usize::MAX, |len, row| len.min(row.len()));
-    let len = vectors.iter().fold(len, |len, vector| len.min(vector.len()));
-    let rows = rows.map(|row| row[..len].as_chunks::<LANES>());
-    let vectors = vectors.map(|vector| vector[..len].as_chunks::<LANES>());
+    let len = vectors.iter().fold(shortest(&rows), |len, vector| len.min(vector.len()));
+    let (rows, rows_rest) = in_chunks(rows, len);
+    let (vectors, vectors_rest) = in_chunks(vectors, len);
     let mut lanes = [[[0.0_f32; LANES]; V]; B];
     for chunk in 0..len / LANES {
-        for (lanes, row) in lanes.iter_mut().zip(&rows) {
-            let row = row.0[chunk].map(&value);
-            for (lanes, vector) in lanes.iter_mut().zip(&vectors) {
-                *lanes = add_products(*lanes, row, vector.0[chunk]);
+        for b in 0..B {
+            let mut row = [0.0; LANES];
+            for i in 0..LANES {
+                row[i] = value(rows[b][chunk][i]);
+            }
+            for v in 0..V {
+                lanes[b][v] = add_products(lanes[b][v], row, vectors[v][chunk]);
             }
         }
     }
-    for (lanes, row) in lanes.iter_mut().zip(&rows) {
-        for (lanes, vector) in lanes.iter_mut().zip(&vectors) {
-            for ((lane, &a), b) in lanes.iter_mut().zip(row.1).zip(vector.1) {
-                *lane += value(a) * b;
+    if !len.is_multiple_of(LANES) {
+        // Zeros behind the end: no lane is -0, so adding +0 changes nothing.
+        for b in 0..B {
+            let row = padded(rows_rest[b], &value);
+            for v in 0..V {
+                lanes[b][v] = add_products(lanes[b][v], row, padded(vectors_rest[v], |a| a));
             }
         }
     }
     let mut sums = [[0.0; V]; B];
-    for (sums, lanes) in sums.iter_mut().zip(lanes) {
-        for (sum, lanes) in sums.iter_mut().zip(lanes) {
-            *sum = add_all_lanes(lanes);
+    for b in 0..B {
+        for v in 0..V {
+            sums[b][v] = add_all_lanes(lanes[b][v]);
         }
     }
     sums
+}
+
+/// The length all slices have.
+#[inline(always)]
+fn shortest<T, const B: usize>(rows: &[&[T]; B]) -> usize {
+    rows.iter().fold(usize::MAX, |len, row| len.min(row.len()))
+}
+
+/// The first `len` elements of each slice in chunks, and what is left of them.
+// Loops instead of `map`, which is not always inlined: then nobody knows that all have the same length.
+#[inline(always)]
+fn in_chunks<T, const B: usize>(slices: [&[T]; B], len: usize) -> ([&[[T; LANES]]; B], [&[T]; B]) {
+    let (mut chunks, mut rest): ([&[[T; LANES]]; B], [&[T]; B]) = ([&[]; B], [&[]; B]);
+    for b in 0..B {
+        let (whole, left) = slices[b][..len].as_chunks();
+        (chunks[b], rest[b]) = (&whole[..len / LANES], left);
+    }
+    (chunks, rest)
+}
+
+/// The values of a chunk that ends early, and zeros.
+#[inline(always)]
+fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
+    let mut chunk = [0.0; LANES];
+    chunk.iter_mut().zip(rest).for_each(|(place, &a)| *place = value(a));
+    chunk
 }
 
 /// One step of every lane. A function, so that it is one vector operation before the loops around it are unrolled.
@@ -130,11 +161,22 @@ pub(crate) fn add_block<T: Copy, const B: usize>(
     factors: [f32; B],
     value: impl Fn(T) -> f32,
 ) {
-    let len = rows.iter().fold(out.len(), |len, row| len.min(row.len()));
-    let rows = rows.map(|row| &row[..len]);
-    for (i, out) in out[..len].iter_mut().enumerate() {
-        *out =
-            rows.iter().zip(factors).fold(*out, |sum, (row, factor)| sum + factor * value(row[i]));
+    let len = out.len().min(shortest(&rows));
+    let (rows, rows_rest) = in_chunks(rows, len);
+    let (out, out_rest) = out[..len].as_chunks_mut::<LANES>();
+    for (chunk, out) in out.iter_mut().enumerate() {
+        let mut sums = *out;
+        for b in 0..B {
+            for i in 0..LANES {
+                sums[i] += factors[b] * value(rows[b][chunk][i]);
+            }
+        }
+        *out = sums;
+    }
+    for (i, out) in out_rest.iter_mut().enumerate() {
+        for b in 0..B {
+            *out += factors[b] * value(rows_rest[b][i]);
+        }
     }
 }
 
