@@ -1,0 +1,118 @@
+//! The blob and the checkpoints, in regions of the flash that `memory.x` sets aside.
+
+use core::slice;
+
+use embedded_storage::nor_flash::{
+    ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+};
+use lopa_core::blob::{Blob, BlobError, Capacity};
+use lopa_node::{Mapped, capacity};
+
+unsafe extern "C" {
+    // Places, set by the linker (regions.x): only their addresses mean something.
+    static _blob_start: u8;
+    static _blob_end: u8;
+    static _kept_start: u8;
+    static _kept_end: u8;
+}
+
+/// The blob that was flashed, if it is sound and fits so many links and floats.
+///
+/// # Errors
+/// As [`Blob::read`] and [`Blob::fits`]: the node says so with its light and its log.
+pub fn blob(links: usize, floats: usize) -> Result<Blob<'static>, BlobError> {
+    let (start, end) = (&raw const _blob_start, &raw const _blob_end);
+    // SAFETY: from start to end there is flash, which can be read where it lies and which nothing here writes: the linker
+    // puts nothing there, and `Kept` writes only to a region of its own. Any bytes will do.
+    let bytes = unsafe { slice::from_raw_parts(start, end.addr() - start.addr()) };
+    let blob = Blob::read(bytes)?;
+    blob.fits(&Capacity { links, ..capacity(floats) })?;
+    Ok(blob)
+}
+
+/// The region for checkpoints.
+#[derive(Debug)]
+pub struct Kept<F> {
+    flash: F,
+    /// Where the region begins, counted from the beginning of the flash.
+    offset: u32,
+    /// Called with true before the flash changes, and with false after.
+    changing: fn(bool),
+}
+
+impl<F: NorFlash> Kept<F> {
+    /// The region in the flash that begins at an address. `changing` is called with true before the flash changes, and
+    /// with false after: for caches that do not know.
+    pub fn new(flash: F, address: u32, changing: fn(bool)) -> Self {
+        let start = (&raw const _kept_start).addr() as u32;
+        Self { flash, offset: start.wrapping_sub(address), changing }
+    }
+
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut F, u32) -> Result<(), F::Error>,
+    ) -> Result<(), Refused> {
+        (self.changing)(true);
+        let changed = change(&mut self.flash, self.offset);
+        (self.changing)(false);
+        changed.map_err(|error| Refused(error.kind()))
+    }
+
+    /// Only what lies in the region is touched.
+    fn within(&self, from: u32, to: u32) -> Result<(), Refused> {
+        let inside = from <= to && to as usize <= self.capacity();
+        inside.then_some(()).ok_or(Refused(NorFlashErrorKind::OutOfBounds))
+    }
+}
+
+/// The flash refused, or the place is out of bounds.
+#[derive(Debug, Clone, Copy)]
+pub struct Refused(NorFlashErrorKind);
+
+impl NorFlashError for Refused {
+    fn kind(&self) -> NorFlashErrorKind {
+        self.0
+    }
+}
+
+impl<F> ErrorType for Kept<F> {
+    type Error = Refused;
+}
+
+impl<F: NorFlash> ReadNorFlash for Kept<F> {
+    const READ_SIZE: usize = F::READ_SIZE;
+
+    fn read(&mut self, at: u32, bytes: &mut [u8]) -> Result<(), Refused> {
+        let end = u32::try_from(bytes.len()).ok().and_then(|len| at.checked_add(len));
+        self.within(at, end.unwrap_or(u32::MAX))?;
+        self.flash.read(self.offset + at, bytes).map_err(|error| Refused(error.kind()))
+    }
+
+    fn capacity(&self) -> usize {
+        (&raw const _kept_end).addr() - (&raw const _kept_start).addr()
+    }
+}
+
+impl<F: NorFlash> NorFlash for Kept<F> {
+    const WRITE_SIZE: usize = F::WRITE_SIZE;
+    const ERASE_SIZE: usize = F::ERASE_SIZE;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), Refused> {
+        self.within(from, to)?;
+        self.change(|flash, offset| flash.erase(offset + from, offset + to))
+    }
+
+    fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), Refused> {
+        let end = u32::try_from(bytes.len()).ok().and_then(|len| at.checked_add(len));
+        self.within(at, end.unwrap_or(u32::MAX))?;
+        self.change(|flash, offset| flash.write(offset + at, bytes))
+    }
+}
+
+impl<F: NorFlash> Mapped for Kept<F> {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the region is flash, read where it lies. Only `erase` and `write` change it, which borrow the whole
+        // of `self` and so cannot run while the slice is there.
+        unsafe { slice::from_raw_parts(&raw const _kept_start, self.capacity()) }
+    }
+}

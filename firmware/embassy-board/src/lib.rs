@@ -1,0 +1,19 @@
+//! What boards with an embassy HAL have in common.
+//!
+//! A board is its chip's HAL, started, and what is here: [`Time`] over embassy's time driver, a [`Link`] that may be open,
+//! the [`blob`] and the [`Kept`] checkpoints in the regions of the board's `memory.x`, a line to the host over USB, and
+//! what happens on a panic: it is logged, and the chip starts anew from its last checkpoint.
+#![no_std]
+
+mod clock;
+mod flash;
+mod light;
+mod link;
+mod panic;
+#[cfg(feature = "usb")]
+pub mod usb;
+
+pub use clock::{PATIENCE, Time};
+pub use flash::{Kept, blob};
+pub use light::LowIsOn;
+pub use link::{Link, RECEIVE, SEND, baud};

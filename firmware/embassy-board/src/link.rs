@@ -1,0 +1,57 @@
+//! Serial lines, on boards that have fewer of them than a node can use.
+
+use core::future::pending;
+
+use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
+use lopa_core::blob::{Blob, BlobError};
+use lopa_node::{FRAME, WINDOW};
+
+/// Bytes of a line that wait to be read: what a neighbour sends at most while a round is computed.
+pub const RECEIVE: usize = (2 * WINDOW * FRAME).next_power_of_two();
+/// Bytes of a line that wait to be sent.
+pub const SEND: usize = FRAME.next_power_of_two();
+
+/// The rate of a blob's lines, within what all boards can do. Without a blob nothing is said anyway.
+#[must_use]
+pub fn baud(blob: &Result<Blob<'_>, BlobError>) -> u32 {
+    blob.as_ref().map_or(115_200, Blob::baud).clamp(2_400, 1_000_000)
+}
+
+/// A link of a board: the host's, a neighbour's, or none.
+#[derive(Debug)]
+pub enum Link<H, U> {
+    /// To the host.
+    Host(H),
+    /// To a neighbour.
+    Wire(U),
+    /// Leads nowhere: nothing comes, and what is said is lost.
+    Open,
+}
+
+impl<H, U> ErrorType for Link<H, U> {
+    type Error = ErrorKind;
+}
+
+impl<H: Read, U: Read> Read for Link<H, U> {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, ErrorKind> {
+        match self {
+            Self::Host(host) => host.read(bytes).await.map_err(|error| error.kind()),
+            Self::Wire(wire) => wire.read(bytes).await.map_err(|error| error.kind()),
+            Self::Open => pending().await,
+        }
+    }
+}
+
+impl<H: Write, U: Write> Write for Link<H, U> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, ErrorKind> {
+        match self {
+            Self::Host(host) => host.write(bytes).await.map_err(|error| error.kind()),
+            Self::Wire(wire) => wire.write(bytes).await.map_err(|error| error.kind()),
+            Self::Open => Err(ErrorKind::NotConnected),
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), ErrorKind> {
+        Ok(())
+    }
+}
