@@ -7,10 +7,11 @@
 //! - [`simulation`]: a network that runs, all in one memory;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
-//! - [`shards`]: a network as blobs for chips, and what they cost;
+//! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
 //! - [`sweep`]: which step sizes suit a network;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
+pub mod boards;
 pub mod config;
 pub mod data;
 pub mod exact;

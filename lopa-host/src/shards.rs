@@ -157,8 +157,8 @@ impl Loaded {
 
 /// A blob for each node of a network, each read back as a chip reads it.
 ///
-/// Without a table `links` its defaults are taken. With direct wiring a node's neighbours are on links 0, 1, … in order
-/// of their numbers; otherwise all are on link 0.
+/// Without a table `links` its defaults are taken. With direct wiring a node's neighbours are on links 1, 2, … in order
+/// of their numbers, link 0 being for a host; otherwise all are on link 0, behind the router.
 ///
 /// # Errors
 /// Names the first node that does not fit.
@@ -183,7 +183,7 @@ pub fn shard(prepared: &Prepared, limits: Limits) -> Result<Vec<Shard>, ShardErr
             if peers.len() > LINES {
                 return Err(ShardError::Lines { node: number, neighbours: peers.len() });
             }
-            (0..).zip(peers.iter_mut()).for_each(|(link, peer)| peer.link = link);
+            (1..).zip(peers.iter_mut()).for_each(|(link, peer)| peer.link = link);
         }
         let plan = Plan {
             network,

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
+use lopa_host::boards::Board;
 use lopa_host::config::Experiment;
 use lopa_host::files;
 use lopa_host::outputs::Outputs;
@@ -20,6 +21,7 @@ use super::{Failure, print};
 /// with what each node takes of flash, RAM and line. What does not fit is refused before anything is written.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa shard network.toml --out blobs\n  \
+                  lopa shard network.toml --out blobs --board pico\n  \
                   lopa shard network.toml --out blobs --flash 131072 --ram 16384")]
 pub(crate) struct ShardCommand {
     /// The file, the same that lopa run takes; its table "links" has the baud rate and the wiring.
@@ -33,6 +35,9 @@ pub(crate) struct ShardCommand {
     /// Bytes of RAM a chip has for its node: vectors and scratch.
     #[arg(long, value_name = "BYTES")]
     ram: Option<usize>,
+    /// The board, if all are the same: nrf52840-dk, nucleo-l476rg, pico or pico-2.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["flash", "ram"])]
+    board: Option<Board>,
 }
 
 impl From<ShardError> for Failure {
@@ -50,6 +55,9 @@ impl ShardCommand {
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let prepared = Prepared::new(experiment)?;
         let shards = shard(&prepared, Limits { flash: self.flash, ram: self.ram })?;
+        if let Some(board) = &self.board {
+            shards.iter().try_for_each(|shard| board.takes(shard))?;
+        }
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
         let name = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
         let table = table(&shards);

@@ -1,0 +1,155 @@
+//! The boards there is firmware for, and what they have room for.
+//!
+//! The figures are those of `firmware/`: a test builds the images and compares.
+//!
+//! ```
+//! use lopa_host::boards::BOARDS;
+//!
+//! let pico = BOARDS.iter().find(|board| board.name == "pico").unwrap();
+//! assert_eq!((pico.chip, pico.blob.address), ("RP2040", 0x1007_0000));
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+
+use lopa_core::blob::Capacity;
+
+use crate::shards::{LINES, Loaded, Shard, ShardError};
+
+/// Neighbours a board's node can have.
+const NEIGHBOURS: usize = LINES;
+/// Floats of a chunk, y behind x with gradient tracking.
+const VALUES: usize = 64;
+
+/// A piece of a chip's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region {
+    /// Where it begins.
+    pub address: u32,
+    /// Its bytes.
+    pub len: u32,
+}
+
+/// A board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Board {
+    /// Its folder in `firmware/`, and its image.
+    pub name: &'static str,
+    /// The chip, as probe-rs calls it.
+    pub chip: &'static str,
+    /// What its image is built for.
+    pub target: &'static str,
+    /// Where its blob is flashed.
+    pub blob: Region,
+    /// Where it keeps checkpoints.
+    pub kept: Region,
+    /// The most bytes of a checkpoint.
+    pub checkpoint: usize,
+    /// Floats for a node: vectors, scratch and workspace.
+    pub floats: usize,
+    /// Links, the host's among them.
+    pub links: usize,
+}
+
+/// All boards.
+pub const BOARDS: [Board; 4] = [
+    Board {
+        name: "nrf52840-dk",
+        chip: "nRF52840_xxAA",
+        target: "thumbv7em-none-eabihf",
+        blob: Region { address: 0x0007_0000, len: 576 * 1024 },
+        kept: Region { address: 0x0003_0000, len: 256 * 1024 },
+        checkpoint: 31 * 4096 - 32,
+        floats: 40 * 1024,
+        links: 3,
+    },
+    Board {
+        name: "nucleo-l476rg",
+        chip: "STM32L476RG",
+        target: "thumbv7em-none-eabihf",
+        blob: Region { address: 0x0804_8000, len: 736 * 1024 },
+        kept: Region { address: 0x0803_0000, len: 96 * 1024 },
+        checkpoint: 23 * 2048 - 32,
+        floats: 13 * 1024,
+        links: 5,
+    },
+    Board {
+        name: "pico",
+        chip: "RP2040",
+        target: "thumbv6m-none-eabi",
+        blob: Region { address: 0x1007_0000, len: 1600 * 1024 },
+        kept: Region { address: 0x1003_0000, len: 256 * 1024 },
+        checkpoint: 31 * 4096 - 32,
+        floats: 40 * 1024,
+        links: 3,
+    },
+    Board {
+        name: "pico-2",
+        chip: "RP235x",
+        target: "thumbv8m.main-none-eabihf",
+        blob: Region { address: 0x100d_0000, len: 3264 * 1024 },
+        kept: Region { address: 0x1003_0000, len: 640 * 1024 },
+        checkpoint: 79 * 4096 - 32,
+        floats: 100 * 1024,
+        links: 3,
+    },
+];
+
+/// There is no such board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownBoard {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownBoard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no board is called {:?}: there are {}",
+            self.name,
+            BOARDS.map(|b| b.name).join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownBoard {}
+
+impl FromStr for Board {
+    type Err = UnknownBoard;
+
+    fn from_str(name: &str) -> Result<Self, UnknownBoard> {
+        let board = BOARDS.into_iter().find(|board| board.name == name);
+        board.ok_or_else(|| UnknownBoard { name: name.into() })
+    }
+}
+
+impl Board {
+    /// What its image has room for, as the chip itself will see it.
+    #[must_use]
+    pub const fn capacity(&self) -> Capacity {
+        let Self { floats, links, .. } = *self;
+        Capacity { floats, neighbours: NEIGHBOURS, links, values: VALUES }
+    }
+
+    /// Whether a node fits: its blob, its checkpoints if it keeps any, and all that the chip will look at.
+    ///
+    /// # Errors
+    /// Says what is short.
+    pub fn takes(&self, shard: &Shard) -> Result<(), ShardError> {
+        let node = shard.budget.node;
+        let wrong = |error| ShardError::Blob { node, error };
+        let loaded = Loaded::new(&shard.blob);
+        let blob = loaded.blob().map_err(wrong)?;
+        blob.fits(&self.capacity()).map_err(wrong)?;
+        for (name, needed, room) in [
+            ("flash for its blob", shard.blob.len(), self.blob.len as usize),
+            ("flash for a checkpoint", shard.budget.checkpoint, self.checkpoint),
+        ] {
+            if needed > room {
+                return Err(ShardError::Room { node, name, needed, room });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! `lopa shard --board`: what fits a board, and what is said of what does not.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use lopa_host::boards::{BOARDS, Board};
+
+fn shard(dir: &Path, text: &str, board: &str) -> Output {
+    fs::write(dir.join("net.toml"), text).unwrap();
+    let arguments = ["shard", "net.toml", "--out", "blobs", "--board", board];
+    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
+}
+
+fn ring(nodes: usize, problem: &str) -> String {
+    format!(
+        "network = {{ nodes = {nodes}, topology = \"ring\" }}\n\
+         problem = {problem}\n\
+         algorithm = {{ name = \"lopa-gt\", alpha = 0.05, beta = 0.05, lambda = 0.05, gamma = 0.3, tau = 0.5, \
+         batch = 8 }}\n\
+         links = {{ chunk = 32 }}\n\
+         run = {{ iterations = 30 }}\n"
+    )
+}
+
+#[test]
+fn a_ring_fits_every_board() {
+    let dir = tempfile::tempdir().unwrap();
+    for board in BOARDS {
+        let output = shard(dir.path(), &ring(3, "{ kind = \"logistic\" }"), board.name);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn what_does_not_fit_a_board_is_refused_and_nothing_is_written() {
+    let logistic = "{ kind = \"logistic\" }";
+    // 4n floats and more.
+    let large = "{ kind = \"quadratic\", outer = 11000, inner = 4, heterogeneity = 0.5 }";
+    let torus = ring(9, logistic).replace("\"ring\"", "\"torus 3x3\"");
+    for (text, board, what) in [
+        (ring(3, large), "pico", "floats of memory, this image has room for 40960"),
+        (torus, "nrf52840-dk", "the blob needs 5 links, this image has room for 3"),
+        (ring(3, logistic), "abacus", "no board is called \"abacus\": there are nrf52840-dk"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let output = shard(dir.path(), &text, board);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(what), "{said}");
+        assert!(!dir.path().join("blobs/node-0.blob").exists());
+    }
+}
+
+#[test]
+fn boards_are_found_by_their_names() {
+    for board in BOARDS {
+        assert_eq!(board.name.parse(), Ok(board));
+    }
+    assert!("Pico".parse::<Board>().is_err());
+}
