@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # The whole test of the project, from a bare machine with rustup: installs what it needs, then formatting,
-# lints, docs, host tests, chip builds, emulated chips, and the proof that nothing panics.
+# lints, docs, host tests, chip builds, emulated chips, boards' budgets, and the proof that nothing panics.
 # Read-only but for target/ and the installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 targets=(thumbv6m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf)
+boards=(nrf52840-dk nucleo-l476rg pico pico-2)
 step() { printf '\n== %s\n' "$*"; }
 
 step "Tools"
@@ -39,7 +40,11 @@ cargo fmt --all --check
 step "Lints"
 cargo clippy --locked --workspace --all-targets -- -D warnings
 for target in "${targets[@]}"; do
-  (cd firmware && cargo clippy --locked --release --workspace --target "$target" -- -D warnings)
+  (cd firmware && cargo clippy --locked --release --target "$target" -- -D warnings)
+done
+# In their folders: each has its own target there, and its chip's features.
+for board in "${boards[@]}"; do
+  (cd "firmware/$board" && cargo clippy --locked --release -- -D warnings)
 done
 
 step "Docs"
@@ -58,7 +63,7 @@ cargo test --locked -p lopa-core --features serde --test serde
 cargo test --locked -p lopa-core --features auth --lib --test conversation
 cargo test --locked -p lopa-core --features micromath --lib
 
-step "Tests on emulated chips, and the link-time proof"
+step "Tests on emulated chips, budgets of boards, and the link-time proof"
 cargo test --locked -p lopa-tests -- --ignored
 
 step "All passed"
