@@ -28,11 +28,12 @@ impl Image {
         let sections = header.sections(endian, &*file).expect("sections");
         let mut image = Self { flash: 0, ram: 0, places: BTreeMap::new(), arena: 0 };
         for section in sections.iter() {
-            let (flags, size) = (section.sh_flags(endian), section.sh_size(endian).into());
-            if flags & SHF_ALLOC != 0 && section.sh_type(endian) != SHT_NOBITS {
+            let (flags, size) = (section.sh_flags(endian), u64::from(section.sh_size(endian)));
+            let loaded = flags & SHF_ALLOC == SHF_ALLOC;
+            if loaded && section.sh_type(endian) != SHT_NOBITS {
                 image.flash += size;
             }
-            if flags & SHF_ALLOC != 0 && flags & SHF_WRITE != 0 {
+            if loaded && flags & SHF_WRITE == SHF_WRITE {
                 image.ram += size;
             }
         }

@@ -16,6 +16,9 @@ unsafe extern "C" {
     static _kept_end: u8;
 }
 
+/// What is erased at a time: some flash erases so much faster than unit by unit.
+const STRIDE: u32 = 64 * 1024;
+
 /// The blob that was flashed, if it is sound and fits so many links and floats.
 ///
 /// # Errors
@@ -42,7 +45,7 @@ pub struct Kept<F> {
 
 impl<F: NorFlash> Kept<F> {
     /// The region in the flash that begins at an address. `changing` is called with true before the flash changes, and
-    /// with false after: for caches that do not know.
+    /// with false after: for caches that do not know of it, and watchdogs for which it takes too long.
     pub fn new(flash: F, address: u32, changing: fn(bool)) -> Self {
         let start = (&raw const _kept_start).addr() as u32;
         Self { flash, offset: start.wrapping_sub(address), changing }
@@ -99,7 +102,14 @@ impl<F: NorFlash> NorFlash for Kept<F> {
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), Refused> {
         self.within(from, to)?;
-        self.change(|flash, offset| flash.erase(offset + from, offset + to))
+        let mut at = from;
+        while at < to {
+            let stride = STRIDE - (self.offset + at) % STRIDE;
+            let next = at.saturating_add(stride).min(to);
+            self.change(|flash, offset| flash.erase(offset + at, offset + next))?;
+            at = next;
+        }
+        Ok(())
     }
 
     fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), Refused> {

@@ -121,7 +121,8 @@ async fn main(_spawner: Spawner) {
     }
 
     let mut config = wdt::Config::default();
-    config.timeout_ticks = 32_768 * PATIENCE.as_secs() as u32;
+    // A debugger's reset does not stop it: it must wait until a blob is flashed.
+    config.timeout_ticks = 32_768 * 4 * PATIENCE.as_secs() as u32;
     config.action_during_debug_halt = HaltConfig::Pause;
     let Ok((_, [dog])) = wdt::Watchdog::try_new(p.WDT, config) else { panic!("another watchdog") };
 

@@ -56,6 +56,11 @@ impl Watchdog for Dog {
     }
 }
 
+/// Flash that is erased and written bit by bit takes longer than the watchdog waits.
+fn feed() {
+    pac::WATCHDOG.load().write(|w| w.set_load(0xff_ffff));
+}
+
 #[main]
 async fn main(_spawner: Spawner) {
     static ARENA: ConstStaticCell<[f32; FLOATS]> = ConstStaticCell::new([0.0; FLOATS]);
@@ -97,7 +102,7 @@ async fn main(_spawner: Spawner) {
         clock: Time,
         light: Output::new(p.PIN_25, Level::Low),
         watchdog: Dog(dog),
-        flash: Kept::new(flash, FLASH_AT, |_| {}),
+        flash: Kept::new(flash, FLASH_AT, |_| feed()),
     };
     run(board, blob, ARENA.take(), DESK.take()).await
 }
