@@ -16,6 +16,9 @@ use lopa_core::checkpoint;
 use lopa_core::node::Scheme;
 use lopa_core::problems::{Logistic, SharedLayer};
 use lopa_host::boards::{BOARDS, Board, Region};
+use lopa_host::config::Experiment;
+use lopa_host::run::Prepared;
+use lopa_host::shards::{Limits, Loaded, shard};
 use table::Row;
 
 const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests --test boards -- --ignored";
@@ -117,6 +120,28 @@ fn runners_name_the_chip_and_the_target() {
         for what in [board.name, board.chip, &address] {
             assert!(page.contains(what), "firmware/README.md does not name {what}");
         }
+    }
+}
+
+#[test]
+fn the_network_of_the_readme_fits_every_board() {
+    let page = text("README.md");
+    let file = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let experiment = Experiment::parse(file.expect("the page has a network")).expect("a sound one");
+    let shards = shard(&Prepared::new(experiment).expect("a network"), Limits::default());
+    let shards = shards.expect("blobs");
+    // As the page says it is wired.
+    let wires: Vec<Vec<(u32, u8)>> = shards
+        .iter()
+        .map(|shard| {
+            let loaded = Loaded::new(&shard.blob);
+            let blob = loaded.blob().expect("it reads back");
+            blob.peers().map(|peer| (peer.node, peer.link)).collect()
+        })
+        .collect();
+    assert_eq!(wires, [[(1, 1), (2, 2)], [(0, 1), (2, 2)], [(0, 1), (1, 2)]]);
+    for board in &BOARDS {
+        shards.iter().for_each(|shard| board.takes(shard).expect(board.name));
     }
 }
 
