@@ -250,12 +250,13 @@ fn images_keep_within_their_budgets_and_are_as_the_docs_say() {
 #[test]
 fn a_table_reads_back_and_tells_strays() {
     let (board, flash, ram) = ("b".to_owned(), 1_000, 2_000);
-    let row = Row { board, flash, flash_room: 3, ram, ram_room: 4, floats: 5, blob: 6 };
+    let rows = [Row { board, flash, flash_room: 3, ram, ram_room: 4, floats: 5, blob: 6 }];
+    let [row] = &rows;
     let page = "# Page\n<!-- budgets -->\n| old | 1 |\n<!-- end of budgets -->\nmore\n";
-    let written = table::write(page, &[row.clone()]).unwrap();
+    let written = table::write(page, &rows).unwrap();
     assert!(written.starts_with("# Page\n") && written.ends_with("-->\nmore\n"), "{written}");
-    assert_eq!(table::read(&written), [row.clone()]);
-    assert_eq!(table::write(&written, &[row.clone()]).unwrap(), written);
+    assert_eq!(table::read(&written), rows);
+    assert_eq!(table::write(&written, &rows).unwrap(), written);
     assert!(row.agrees(&Row { flash: 1_100, ram: 1_800, ..row.clone() }));
     for other in [Row { flash: 1_101, ..row.clone() }, Row { blob: 7, ..row.clone() }] {
         assert!(!row.agrees(&other), "{other:?}");
