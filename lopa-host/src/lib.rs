@@ -4,13 +4,15 @@
 //! - [`topology`]: who talks to whom, and with which weight;
 //! - [`data`]: samples from files, dealt out to nodes;
 //! - [`synthetic`]: data with a known truth; [`quadratics`]: problems with a closed form;
-//! - [`simulation`]: a network that runs, all in one memory;
+//! - [`algorithms`]: LoPA and what it is compared with, behind one trait;
+//! - [`simulation`]: LoPA's network, all in one memory;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
 //! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
 //! - [`sweep`]: which step sizes suit a network;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
+pub mod algorithms;
 pub mod boards;
 pub mod config;
 pub mod data;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use lopa_core::problems::AnyProblem;
 use serde::Serialize;
 
+use crate::algorithms::NodeView;
 use crate::config::Experiment;
 use crate::files::{self, WriteError};
 use crate::metrics::Metric;
@@ -17,7 +18,6 @@ use crate::plot;
 use crate::record::Record;
 use crate::report::{self, Figure};
 use crate::run::Prepared;
-use crate::simulation::SimulatedNode;
 use crate::topology::drawing;
 
 /// Pixels of a picture for a unit of its SVG: enough for print.
@@ -56,15 +56,27 @@ pub struct Outputs {
     folder: PathBuf,
 }
 
-/// A node in `state.json`. Floats are written so that they read back to the same bits.
+/// A node in `state.json`; what its algorithm does not have is left out. Floats are written so that they read back to the same bits.
 #[derive(Debug, Serialize)]
 struct NodeState<'a> {
     id: u32,
     x: &'a [f32],
     theta: &'a [f32],
-    v: &'a [f32],
-    z: &'a [f32],
-    y: &'a [f32],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    v: Option<&'a [f32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    z: Option<&'a [f32]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y: Option<&'a [f32]>,
+    #[serde(flatten)]
+    extra: BTreeMap<&'static str, &'a [f32]>,
+}
+
+impl<'a> NodeState<'a> {
+    fn new((id, node): (u32, &NodeView<'a, AnyProblem<'a>>)) -> Self {
+        let NodeView { x, theta, v, z, y, .. } = *node;
+        Self { id, x, theta, v, z, y, extra: node.extra.iter().copied().collect() }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -76,6 +88,9 @@ struct States<'a> {
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
     version: &'static str,
+    algorithm: &'static str,
+    source: &'static str,
+    reconstruction: Option<&'static str>,
     iterations: u64,
     finished: bool,
     nodes: usize,
@@ -92,7 +107,7 @@ pub struct Results<'a> {
     /// What was run.
     pub prepared: &'a Prepared,
     /// The nodes, all between the same two rounds.
-    pub nodes: &'a [SimulatedNode<AnyProblem<'a>>],
+    pub nodes: &'a [NodeView<'a, AnyProblem<'a>>],
     /// What was measured.
     pub record: &'a Record,
     /// What was measured of single nodes.
@@ -133,16 +148,16 @@ impl Outputs {
         if let Some(record) = results.node_record {
             self.put("nodes.csv", record.csv().as_bytes())?;
         }
-        let iteration = nodes.first().map_or(0, |node| node.state().round);
-        let state = |(id, node)| {
-            let s = SimulatedNode::state(node);
-            NodeState { id, x: s.x, theta: s.theta, v: s.v, z: s.z, y: s.y }
-        };
-        let nodes: Vec<NodeState<'_>> = (0..).zip(nodes).map(state).collect();
+        let iteration = nodes.first().map_or(0, |node| node.round);
+        let nodes: Vec<NodeState<'_>> = (0..).zip(nodes).map(NodeState::new).collect();
+        let about = prepared.experiment().algorithm.name.about();
         let last = record.rows().last();
         let metrics = record.columns().iter().enumerate().skip(1);
         let summary = Summary {
             version: env!("CARGO_PKG_VERSION"),
+            algorithm: about.title,
+            source: about.source,
+            reconstruction: about.reconstruction,
             iterations: iteration,
             finished,
             nodes: nodes.len(),

@@ -172,7 +172,7 @@ pub fn shard(prepared: &Prepared, limits: Limits) -> Result<Vec<Shard>, ShardErr
         peers[edge.node as usize].push(Peer { node: edge.neighbour, link: 0, weight: edge.weight });
     }
     let degrees: Vec<usize> = peers.iter().map(Vec::len).collect();
-    let scheme = experiment.algorithm.name.scheme();
+    let scheme = experiment.algorithm.scheme().map_err(RunError::from)?;
     let table = experiment.links.clone().unwrap_or_default();
     let linking = linking(&table, scheme, &degrees);
     let network = network(prepared, nodes.first().map_or(&[][..], |node| node.state().x));

@@ -127,14 +127,14 @@ impl<P: Problem + Send + Sync> Simulation<P> {
 }
 
 /// The first of many results that is an error.
-fn first_error(results: Vec<Result<(), NodeError>>) -> Result<(), NetworkError> {
+pub(crate) fn first_error(results: Vec<Result<(), NodeError>>) -> Result<(), NetworkError> {
     let failed =
         results.into_iter().enumerate().find_map(|(node, result)| Some((node, result.err()?)));
     failed.map_or(Ok(()), |(node, error)| Err(NetworkError::Node { node, error }))
 }
 
 /// Where each node's edges begin; refuses what is not sorted or names a missing node.
-fn starts(edges: &[Edge], nodes: usize) -> Result<Vec<usize>, NetworkError> {
+pub(crate) fn starts(edges: &[Edge], nodes: usize) -> Result<Vec<usize>, NetworkError> {
     let place = |edge: &Edge| (edge.node, edge.neighbour);
     let bad = edges.iter().enumerate().position(|(index, edge)| {
         let sorted = index == 0 || place(&edges[index - 1]) < place(edge);

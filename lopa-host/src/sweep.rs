@@ -43,18 +43,23 @@ impl Step {
         }
     }
 
-    fn of(self, algorithm: &AlgorithmTable) -> f32 {
-        let mut copy = algorithm.clone();
-        *self.of_mut(&mut copy)
+    const fn of(self, algorithm: &AlgorithmTable) -> Option<f32> {
+        match self {
+            Self::Alpha => Some(algorithm.alpha),
+            Self::Beta => algorithm.beta,
+            Self::Lambda => algorithm.lambda,
+            Self::Gamma => algorithm.gamma,
+            Self::Tau => algorithm.tau,
+        }
     }
 
-    const fn of_mut(self, algorithm: &mut AlgorithmTable) -> &mut f32 {
+    const fn set(self, algorithm: &mut AlgorithmTable, value: f32) {
         match self {
-            Self::Alpha => &mut algorithm.alpha,
-            Self::Beta => &mut algorithm.beta,
-            Self::Lambda => &mut algorithm.lambda,
-            Self::Gamma => &mut algorithm.gamma,
-            Self::Tau => &mut algorithm.tau,
+            Self::Alpha => algorithm.alpha = value,
+            Self::Beta => algorithm.beta = Some(value),
+            Self::Lambda => algorithm.lambda = Some(value),
+            Self::Gamma => algorithm.gamma = Some(value),
+            Self::Tau => algorithm.tau = Some(value),
         }
     }
 }
@@ -187,7 +192,7 @@ impl Sweep {
         for (step, Values(values)) in &self.axes {
             let with = |algorithm: &AlgorithmTable, value: f32| {
                 let mut algorithm = algorithm.clone();
-                *step.of_mut(&mut algorithm) = value;
+                step.set(&mut algorithm, value);
                 algorithm
             };
             all = all.iter().flat_map(|a| values.iter().map(|v| with(a, *v))).collect();
@@ -280,7 +285,10 @@ impl Sweep {
         let words: Vec<String> = self
             .axes
             .iter()
-            .map(|(step, _)| format!("{} {}", step.name(), step.of(&cell.algorithm)))
+            .map(|(step, _)| {
+                let value = step.of(&cell.algorithm).unwrap_or_default();
+                format!("{} {value}", step.name())
+            })
             .collect();
         if words.is_empty() { "as in the file".into() } else { words.join(", ") }
     }
@@ -303,7 +311,7 @@ impl Sweep {
         for (rank, cell) in cells.iter().enumerate() {
             let mut row = vec![Some((rank + 1) as f64)];
             // As a person wrote it: 0.1, not the nearest float's every digit.
-            let decimal = |a: f32| a.to_string().parse().ok();
+            let decimal = |a: Option<f32>| a?.to_string().parse().ok();
             row.extend(Step::ALL.map(|step| decimal(step.of(&cell.algorithm))));
             let band = cell.figure.and_then(|figure| figure.band);
             row.push(cell.figure.map(|figure| figure.mean));

@@ -115,7 +115,7 @@ fn here(job: &Experiment, shards: &[Shard]) -> Outcome<Figures> {
         Config { steps, sampler }
     };
     let edges = Topology::ring(job.network.nodes).metropolis();
-    let scheme = job.algorithm.name.scheme();
+    let scheme = job.algorithm.scheme()?;
     let mut network = Simulation::new(problems, scheme, edges, start(job), config)?;
     let mut times = Vec::new();
     for _ in 0..job.run.iterations {

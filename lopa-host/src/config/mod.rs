@@ -24,11 +24,12 @@
 //! iterations = 1000
 //! ```
 
+mod algorithm;
 mod tables;
 
+pub use algorithm::{AlgorithmName, AlgorithmTable, Key, Truncation};
 pub use tables::{
-    AlgorithmName, AlgorithmTable, Batch, DataTable, LinksTable, NetworkTable, ProblemTable,
-    RunTable, Start, Validation, Wires,
+    Batch, DataTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start, Validation, Wires,
 };
 
 use std::fmt;
@@ -141,9 +142,6 @@ impl Experiment {
         if self.run.record_every == 0 {
             return value("run.record_every is 0: at least every round, 1, is needed");
         }
-        if self.algorithm.batch == Batch::Drawn(0) {
-            return value("algorithm.batch is 0: a number of samples, or \"full\", is needed");
-        }
         if self.run.checkpoint_every == Some(0) {
             return value("run.checkpoint_every is 0: at least every round, 1, is needed");
         }
@@ -161,16 +159,22 @@ impl Experiment {
         if let Some(links) = &self.links {
             links.check()?;
         }
-        self.steps().map(|_| ())
+        self.algorithm.check()?;
+        let name = self.algorithm.name;
+        if self.links.is_some() && name.scheme().is_none() {
+            return Err(ConfigError::Value(format!(
+                "links: {name} runs in one memory only, lopa-lg and lopa-gt over links: leave the table out"
+            )));
+        }
+        Ok(())
     }
 
-    /// The step sizes.
+    /// LoPA's step sizes.
     ///
     /// # Errors
-    /// Names the one that is out of range.
+    /// Names the one that is out of range, or says that the algorithm is not LoPA.
     pub fn steps(&self) -> Result<StepSizes, ConfigError> {
-        let a = &self.algorithm;
-        StepSizes::new(a.alpha, a.beta, a.lambda, a.gamma, a.tau).map_err(ConfigError::Steps)
+        self.algorithm.steps()
     }
 
     /// The size of a batch.

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use lopa_core::node::Scheme;
 use lopa_core::samples::LabelKind;
 use serde::{Deserialize, Serialize};
 
@@ -142,48 +141,6 @@ pub enum Validation {
 impl Default for Validation {
     fn default() -> Self {
         Self::Part(0.5)
-    }
-}
-
-/// The table `algorithm`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AlgorithmTable {
-    /// "lopa-lg" or "lopa-gt".
-    pub name: AlgorithmName,
-    /// The step of the outer variable.
-    pub alpha: f32,
-    /// The step of the inner variable.
-    pub beta: f32,
-    /// The step of the Hessian-inverse-vector estimate.
-    pub lambda: f32,
-    /// The momentum.
-    pub gamma: f32,
-    /// The relaxation.
-    pub tau: f32,
-    /// Samples of a batch, or "full".
-    #[serde(default)]
-    pub batch: Batch,
-}
-
-/// The algorithms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AlgorithmName {
-    /// `LoPA` with local gradients.
-    LopaLg,
-    /// `LoPA` with gradient tracking.
-    LopaGt,
-}
-
-impl AlgorithmName {
-    /// The node's scheme.
-    #[must_use]
-    pub const fn scheme(self) -> Scheme {
-        match self {
-            Self::LopaLg => Scheme::LocalGradient,
-            Self::LopaGt => Scheme::GradientTracking,
-        }
     }
 }
 

@@ -1,15 +1,16 @@
 //! Measures a network.
 
 use lopa_core::batch::Batch;
+use lopa_core::node::State;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::problems::AnyProblem;
 use lopa_core::samples::Samples;
 use rayon::prelude::*;
 
 use super::{Metric, accuracy};
+use crate::algorithms::{NodeView, Sent};
 use crate::exact::{Coefficients, Exact, Figures};
 use crate::record::{Column, Record, Scale};
-use crate::simulation::SimulatedNode;
 
 /// A node's samples: to learn from, to choose by, to be judged by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +30,19 @@ pub struct Traffic {
     pub bytes: u64,
     /// Frames.
     pub frames: u64,
+}
+
+/// What is not to be seen in the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Totals {
+    /// What a node sent to each of its neighbours.
+    pub sent: Sent,
+    /// What all nodes sent over their links, if there are links.
+    pub traffic: Option<Traffic>,
+    /// Seconds of computing rounds.
+    pub seconds: f64,
+    /// Whether nodes agree on θ, and x is fixed.
+    pub single_level: bool,
 }
 
 /// Measures the chosen figures, round after round.
@@ -81,17 +95,19 @@ impl<'a> Meter<'a> {
     #[must_use]
     pub fn measure(
         &self,
-        nodes: &[SimulatedNode<AnyProblem<'_>>],
-        traffic: Option<Traffic>,
-        seconds: f64,
+        nodes: &[NodeView<'_, AnyProblem<'_>>],
+        totals: Totals,
     ) -> Vec<Option<f64>> {
+        let Totals { sent, traffic, seconds, single_level } = totals;
         let own = self.own(nodes, &self.metrics);
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
         let exact = |of: fn(&Figures) -> f64| exact.as_ref().map(of);
-        let first = nodes.first();
-        let counts = first.map(|node| node.evaluations().to_array());
-        let count = |index: usize| counts.map(|counts| counts[index] as f64);
+        // Nodes that truncate their series at random do not all do the same.
+        let count = |index: usize| {
+            let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
+            (!nodes.is_empty()).then(|| sum as f64 / nodes.len() as f64)
+        };
         let figure = |metric: &Metric| match metric {
             Metric::OuterLoss
             | Metric::InnerLoss
@@ -101,31 +117,36 @@ impl<'a> Meter<'a> {
                 let sum = own.iter().map(|own| own[place(*metric)]).sum::<Option<f64>>();
                 sum.map(|sum| sum / own.len().max(1) as f64)
             }
-            Metric::Consensus => Some(consensus(nodes)),
-            Metric::Tracking => Some(tracking(nodes)),
+            Metric::Consensus if single_level => Some(consensus(nodes, |node| node.theta)),
+            Metric::Consensus => Some(consensus(nodes, |node| node.x)),
+            Metric::Tracking => tracking(nodes),
             Metric::Hypergradient => exact(|figures| figures.hypergradient),
             Metric::InnerError => exact(|figures| figures.inner_error),
-            Metric::HvError => exact(|figures| figures.hv_error),
+            Metric::HvError => {
+                nodes.first().and_then(|node| node.v).and_then(|_| exact(|f| f.hv_error))
+            }
             Metric::Lyapunov => lyapunov,
             Metric::InnerGradients => count(0),
             Metric::HessianVectors => count(1),
             Metric::CrossVectors => count(2),
             Metric::OuterGradientsInner => count(3),
             Metric::OuterGradientsOuter => count(4),
+            Metric::Vectors => Some(sent.vectors as f64),
+            Metric::Floats => Some(sent.floats as f64),
             Metric::Bytes => traffic.map(|traffic| traffic.bytes as f64),
             Metric::Frames => traffic.map(|traffic| traffic.frames as f64),
             Metric::Seconds => Some(seconds),
         };
-        let iteration = first.map_or(0, |node| node.state().round) as f64;
+        let iteration = nodes.first().map_or(0, |node| node.round) as f64;
         std::iter::once(Some(iteration)).chain(self.metrics.iter().map(figure)).collect()
     }
 
     /// Measures single nodes: rows of [`Meter::node_record`].
     #[must_use]
-    pub fn measure_nodes(&self, nodes: &[SimulatedNode<AnyProblem<'_>>]) -> Vec<Vec<Option<f64>>> {
+    pub fn measure_nodes(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Vec<Vec<Option<f64>>> {
         let own = self.own(nodes, &PER_NODE);
         let row = |(number, own): (usize, [Option<f64>; 5])| {
-            let iteration = nodes[number].state().round as f64;
+            let iteration = nodes[number].round as f64;
             [Some(iteration), Some(number as f64)].into_iter().chain(own).collect()
         };
         own.into_iter().enumerate().map(row).collect()
@@ -135,20 +156,33 @@ impl<'a> Meter<'a> {
     ///
     /// Solutions are sought from the nodes' own variables and not from the last ones, so that a run that was stopped
     /// and resumed measures the same bits.
-    fn exact(&self, nodes: &[SimulatedNode<AnyProblem<'_>>]) -> Option<Figures> {
-        self.metrics.iter().any(|metric| metric.is_exact()).then(|| {
-            let nodes = nodes.iter().map(|node| (node.problem(), node.state()));
-            Exact::default().measure(nodes).ok()
-        })?
+    fn exact(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Figures> {
+        if !self.metrics.iter().any(|metric| metric.is_exact()) {
+            return None;
+        }
+        // Where an algorithm has no such variable, no figure of it is shown.
+        let longest = nodes.iter().map(|node| node.x.len().max(node.theta.len())).max();
+        let zeros = vec![0.0; longest.unwrap_or(0)];
+        let nodes = nodes.iter().map(|node| {
+            let (round, x, theta) = (node.round, node.x, node.theta);
+            let or_zero = |vector: Option<_>, like: &[f32]| {
+                let fitting = vector.filter(|vector: &&[f32]| vector.len() == like.len());
+                fitting.unwrap_or(&zeros[..like.len()])
+            };
+            let [z, y] = [node.z, node.y].map(|vector| or_zero(vector, x));
+            let v = or_zero(node.v, theta);
+            (node.problem, State { round, epoch: 0, x, theta, v, z, y })
+        });
+        Exact::default().measure(nodes).ok()
     }
 
     /// Every node's own figures as far as they are wanted, in order of the nodes' numbers whatever the threads do.
     fn own(
         &self,
-        nodes: &[SimulatedNode<AnyProblem<'_>>],
+        nodes: &[NodeView<'_, AnyProblem<'_>>],
         wanted: &[Metric],
     ) -> Vec<[Option<f64>; 5]> {
-        let own = |(number, node): (usize, &SimulatedNode<AnyProblem<'_>>)| {
+        let own = |(number, node): (usize, &NodeView<'_, AnyProblem<'_>>)| {
             own(node, self.samples.get(number), wanted)
         };
         nodes.par_iter().enumerate().map(own).collect()
@@ -166,13 +200,13 @@ fn place(metric: Metric) -> usize {
 
 /// One node's figures.
 fn own(
-    node: &SimulatedNode<AnyProblem<'_>>,
+    node: &NodeView<'_, AnyProblem<'_>>,
     samples: Option<&NodeSamples<'_>>,
     wanted: &[Metric],
 ) -> [Option<f64>; 5] {
-    let problem = node.problem();
+    let problem = node.problem;
     let mut workspace = vec![0.0; problem.dimensions().workspace];
-    let at = Point { x: node.state().x, theta: node.state().theta };
+    let at = Point { x: node.x, theta: node.theta };
     problem.prepare(at.x, &mut workspace);
     let population = problem.population();
     PER_NODE.map(|metric| {
@@ -209,16 +243,23 @@ fn mean<'n>(vectors: impl Iterator<Item = &'n [f32]> + Clone) -> Vec<f64> {
     mean
 }
 
-fn consensus(nodes: &[SimulatedNode<AnyProblem<'_>>]) -> f64 {
-    let mean = mean(nodes.iter().map(|node| node.state().x));
+fn consensus<'n>(
+    nodes: &[NodeView<'n, AnyProblem<'_>>],
+    of: fn(&NodeView<'n, AnyProblem<'_>>) -> &'n [f32],
+) -> f64 {
+    let mean = mean(nodes.iter().map(of));
     let distance = |x: &[f32]| -> f64 {
         x.iter().zip(&mean).map(|(&x, mean)| (f64::from(x) - mean) * (f64::from(x) - mean)).sum()
     };
-    nodes.iter().map(|node| distance(node.state().x)).sum::<f64>() / nodes.len().max(1) as f64
+    nodes.iter().map(|node| distance(of(node))).sum::<f64>() / nodes.len().max(1) as f64
 }
 
-fn tracking(nodes: &[SimulatedNode<AnyProblem<'_>>]) -> f64 {
-    let y = mean(nodes.iter().map(|node| node.state().y));
-    let z = mean(nodes.iter().map(|node| node.state().z));
-    y.iter().zip(&z).map(|(y, z)| (y - z) * (y - z)).sum()
+/// Nothing where nothing is tracked.
+fn tracking(nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<f64> {
+    if nodes.iter().any(|node| node.y.is_none() || node.z.is_none()) {
+        return None;
+    }
+    let y = mean(nodes.iter().filter_map(|node| node.y));
+    let z = mean(nodes.iter().filter_map(|node| node.z));
+    Some(y.iter().zip(&z).map(|(y, z)| (y - z) * (y - z)).sum())
 }

@@ -8,7 +8,7 @@ mod meter;
 
 pub use accuracy::accuracy;
 pub use choice::Choice;
-pub use meter::{Meter, NodeSamples, Traffic};
+pub use meter::{Meter, NodeSamples, Totals, Traffic};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum Metric {
     OuterLoss,
     /// The mean of g_i there.
     InnerLoss,
-    /// The mean squared distance of x from its mean.
+    /// The mean squared distance of x from its mean; of θ with single-level methods, whose x is fixed.
     Consensus,
     /// The squared distance of the mean of y from the mean of z.
     Tracking,
@@ -40,7 +40,7 @@ pub enum Metric {
     ValidationAccuracy,
     /// The same of test samples.
     TestAccuracy,
-    /// How often a node evaluated ∇θ g.
+    /// How often a node evaluated ∇θ g, a mean over the nodes as all counts are.
     InnerGradients,
     /// How often a node evaluated ∇²θθ g · v.
     HessianVectors,
@@ -50,6 +50,10 @@ pub enum Metric {
     OuterGradientsInner,
     /// How often a node evaluated ∇x f.
     OuterGradientsOuter,
+    /// Vectors a node sent to each of its neighbours.
+    Vectors,
+    /// The numbers in them.
+    Floats,
     /// Bytes that all nodes sent.
     Bytes,
     /// Frames that all nodes sent.
@@ -60,7 +64,7 @@ pub enum Metric {
 
 impl Metric {
     /// All of them, in the order of columns.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::OuterLoss,
         Self::InnerLoss,
         Self::Consensus,
@@ -77,13 +81,15 @@ impl Metric {
         Self::CrossVectors,
         Self::OuterGradientsInner,
         Self::OuterGradientsOuter,
+        Self::Vectors,
+        Self::Floats,
         Self::Bytes,
         Self::Frames,
         Self::Seconds,
     ];
 
     /// The ones of a run that does not choose: all that cost next to nothing.
-    pub const DEFAULT: [Self; 11] = [
+    pub const DEFAULT: [Self; 13] = [
         Self::OuterLoss,
         Self::InnerLoss,
         Self::Consensus,
@@ -91,7 +97,9 @@ impl Metric {
         Self::TrainAccuracy,
         Self::ValidationAccuracy,
         Self::TestAccuracy,
+        Self::InnerGradients,
         Self::HessianVectors,
+        Self::Vectors,
         Self::Bytes,
         Self::Frames,
         Self::Seconds,
@@ -157,7 +165,7 @@ impl Metric {
             Self::Consensus => (
                 "consensus",
                 "consensus error",
-                "mean squared distance of x from the network's mean",
+                "mean squared distance of x from the network's mean; of theta with single-level methods",
             ),
             Self::Tracking => (
                 "tracking",
@@ -218,6 +226,16 @@ impl Metric {
                 "outer_gradients_outer",
                 "outer gradients in x",
                 "outer gradients in the outer variable a node evaluated",
+            ),
+            Self::Vectors => (
+                "vectors",
+                "vectors sent",
+                "vectors a node sent to each of its neighbours, repeats over links left out",
+            ),
+            Self::Floats => (
+                "floats",
+                "numbers sent",
+                "numbers in the vectors a node sent to each of its neighbours",
             ),
             Self::Bytes => ("bytes", "bytes sent", "bytes that all nodes sent over their links"),
             Self::Frames => {

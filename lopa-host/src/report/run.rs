@@ -23,12 +23,10 @@ const MOST_ROWS: usize = 200;
 pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<String>) -> Report {
     let Results { prepared, nodes, record, .. } = *results;
     let experiment = prepared.experiment();
-    let round = nodes.first().map_or(0, |node| node.state().round);
+    let round = nodes.first().map_or(0, |node| node.round);
     let Experiment { network: table, algorithm, run, .. } = experiment;
-    let name = match algorithm.name.scheme() {
-        lopa_core::node::Scheme::LocalGradient => "LoPA-LG",
-        lopa_core::node::Scheme::GradientTracking => "LoPA-GT",
-    };
+    let about = algorithm.name.about();
+    let name = about.title;
     let tile = |metric: Metric| Some((metric.column().title, number(record.last(metric.name())?)));
     let mut tiles: Vec<(String, String)> = vec![
         ("rounds".into(), number(round as f64)),
@@ -39,6 +37,9 @@ pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<Strin
     let mut notes = Vec::new();
     if !results.finished {
         notes.push(format!("Not finished: {round} of {} rounds are done.", run.iterations));
+    }
+    if let Some(how) = about.reconstruction {
+        notes.push(format!("{name} ({}) is a reconstruction: {how}.", about.source));
     }
     if results.losses > 0 {
         notes.push(format!(

@@ -1,23 +1,21 @@
 //! Where a run stood: everything it needs to go on as if it had never stopped.
 //!
-//! A file with a line that says what it is, a line of JSON, the checkpoints of all nodes as a chip writes them, and
-//! the CRC-32 of all of that.
+//! A file with a line that says what it is, a line of JSON, the checkpoints of all nodes (of LoPA, as a chip writes
+//! them), and the CRC-32 of all of that.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use lopa_core::checkpoint::CheckpointError;
-use lopa_core::problems::AnyProblem;
 use serde::{Deserialize, Serialize};
 
+use crate::algorithms::RestoreError;
 use crate::config::Experiment;
 use crate::metrics::{self, Traffic};
 use crate::record::{Record, RecordError};
-use crate::simulation::SimulatedNode;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
-const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 1\n";
+const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 2\n";
 
 /// Where a run stood, but for its nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,7 +51,7 @@ pub enum ResumeError {
         wanted: u64,
     },
     /// A node refuses its part.
-    Node(usize, CheckpointError),
+    Node(RestoreError),
     /// Its record makes no sense.
     Record(RecordError),
 }
@@ -77,7 +75,7 @@ impl fmt::Display for ResumeError {
                 f,
                 "cannot resume: the run has done {round} rounds already, run.iterations is {wanted}"
             ),
-            Self::Node(node, error) => write!(f, "cannot resume: node {node}: {error}"),
+            Self::Node(error) => write!(f, "cannot resume: {error}"),
             Self::Record(error) => write!(f, "cannot resume: the record's {error}"),
         }
     }
@@ -100,42 +98,32 @@ impl Standing {
         Self { experiment: experiment.clone(), digest, round, seconds, traffic, records }
     }
 
-    /// The file; nothing if a node is in the middle of a round.
-    pub(crate) fn bytes(&self, nodes: &[SimulatedNode<AnyProblem<'_>>]) -> Option<Vec<u8>> {
+    /// The file, with the nodes' own checkpoint in it.
+    pub(crate) fn bytes(&self, nodes: &[u8]) -> Option<Vec<u8>> {
         let mut bytes = FIRST_LINE.to_vec();
         bytes.extend(serde_json::to_vec(self).ok()?);
         bytes.push(b'\n');
-        for node in nodes {
-            node.checkpoint().ok()?.for_each(|word| bytes.extend(word.to_le_bytes()));
-        }
+        bytes.extend(nodes);
         let checksum = crc32fast::hash(&bytes);
         bytes.extend(checksum.to_le_bytes());
         Some(bytes)
     }
 
-    /// Reads a file, and puts the nodes where they were.
+    /// Reads a file, and has `restore` put the nodes where they were.
     pub(crate) fn resume(
         folder: &Path,
         experiment: &Experiment,
         digest: u32,
-        nodes: &mut [SimulatedNode<AnyProblem<'_>>],
+        restore: impl FnOnce(&[u8]) -> Result<(), RestoreError>,
     ) -> Result<Self, ResumeError> {
         let path = folder.join(NAME);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) => return Err(ResumeError::Missing(path, error)),
         };
-        let (standing, mut rest) = split(&bytes).ok_or(ResumeError::Damaged(path))?;
+        let (standing, nodes) = split(&bytes).ok_or(ResumeError::Damaged(path))?;
         standing.check(experiment, digest)?;
-        for (number, node) in nodes.iter_mut().enumerate() {
-            let refused = |error| ResumeError::Node(number, error);
-            let (needed, found) = (node.checkpoint_len(), rest.len());
-            let (own, others) = rest
-                .split_at_checked(needed)
-                .ok_or(refused(CheckpointError::Length { needed, found }))?;
-            node.restore(own).map_err(refused)?;
-            rest = others;
-        }
+        restore(nodes).map_err(ResumeError::Node)?;
         Ok(standing)
     }
 

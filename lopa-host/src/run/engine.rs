@@ -9,6 +9,7 @@ use lopa_core::problems::AnyProblem;
 use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
 
 use super::{RunError, input};
+use crate::algorithms::{Algorithm, NodeView, Sent, lopa_checkpoint};
 use crate::config::{LinksTable, Wires};
 use crate::fault::Faults;
 use crate::linked::{LINKS, LinkedError, LinkedNetwork, Linking, Wiring};
@@ -24,40 +25,82 @@ const FRAME: usize = message_len(VALUES) + SEAL_LONGEST;
 /// A network that moves round by round, one way or the other.
 #[derive(Debug)]
 pub(super) enum Engine<'a> {
-    Memory(Simulation<AnyProblem<'a>>),
+    Memory(Box<dyn Algorithm<AnyProblem<'a>> + 'a>),
     Links(Box<Links<'a>>),
+}
+
+/// An algorithm before it is known how vectors travel.
+#[derive(Debug)]
+pub(super) enum Nodes<'a> {
+    Lopa(Simulation<AnyProblem<'a>>),
+    Other(Box<dyn Algorithm<AnyProblem<'a>> + 'a>),
+}
+
+impl<'a> Nodes<'a> {
+    pub(super) fn algorithm(&mut self) -> &mut (dyn Algorithm<AnyProblem<'a>> + 'a) {
+        match self {
+            Self::Lopa(simulation) => simulation,
+            Self::Other(other) => &mut **other,
+        }
+    }
 }
 
 impl<'a> Engine<'a> {
     /// Over links if there are any. `before` is what had been sent when the nodes' rounds were done.
     pub(super) fn new(
-        simulation: Simulation<AnyProblem<'a>>,
+        nodes: Nodes<'a>,
         edges: &[Edge],
         rounds: u64,
         links: Option<&LinksTable>,
         before: Traffic,
     ) -> Result<Self, RunError> {
-        Ok(match links {
-            None => Self::Memory(simulation),
-            Some(links) => {
+        Ok(match (nodes, links) {
+            (Nodes::Lopa(simulation), Some(links)) => {
                 Self::Links(Box::new(Links::new(simulation, edges, rounds, links, before)?))
             }
+            (Nodes::Lopa(simulation), None) => Self::Memory(Box::new(simulation)),
+            // A file with links and another algorithm was refused.
+            (Nodes::Other(other), _) => Self::Memory(other),
         })
     }
 
     /// One round of every node.
     pub(super) fn round(&mut self) -> Result<(), RunError> {
         match self {
-            Self::Memory(simulation) => simulation.round().map_err(RunError::Diverged),
+            Self::Memory(algorithm) => algorithm.step().map_err(RunError::Diverged),
             Self::Links(links) => links.round(),
         }
     }
 
     /// The nodes, all between the same two rounds.
-    pub(super) fn nodes(&self) -> &[SimulatedNode<AnyProblem<'a>>] {
+    pub(super) fn nodes(&self) -> Vec<NodeView<'_, AnyProblem<'a>>> {
         match self {
-            Self::Memory(simulation) => simulation.nodes(),
-            Self::Links(links) => &links.nodes,
+            Self::Memory(algorithm) => algorithm.nodes(),
+            Self::Links(links) => links.nodes.iter().map(NodeView::from).collect(),
+        }
+    }
+
+    /// Rounds completed.
+    pub(super) fn completed(&self) -> u64 {
+        match self {
+            Self::Memory(algorithm) => algorithm.round(),
+            Self::Links(links) => links.round,
+        }
+    }
+
+    /// What a node had sent to each of its neighbours, all repeats left out.
+    pub(super) fn sent(&self) -> Sent {
+        match self {
+            Self::Memory(algorithm) => algorithm.sent(),
+            Self::Links(links) => Sent::of_lopa(links.nodes.first()),
+        }
+    }
+
+    /// Everything nodes need to go on; nothing in the middle of a round.
+    pub(super) fn checkpoint(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Memory(algorithm) => algorithm.checkpoint(),
+            Self::Links(links) => lopa_checkpoint(&links.nodes),
         }
     }
 
@@ -76,8 +119,8 @@ impl<'a> Engine<'a> {
 
     /// How often the network lost a node, or thought so.
     pub(super) fn losses(&self) -> u64 {
-        let epochs = self.nodes().iter().map(|node| node.state().epoch >> 16);
-        epochs.max().unwrap_or(0)
+        let Self::Links(links) = self else { return 0 };
+        links.nodes.iter().map(|node| node.state().epoch >> 16).max().unwrap_or(0)
     }
 }
 

@@ -17,19 +17,20 @@ use std::time::{Duration, Instant};
 use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::network::NetworkError;
-use lopa_core::node::{Config, Node, NodeError};
+use lopa_core::node::{Config, NodeError};
 use lopa_core::problems::AnyProblem;
 
+use crate::algorithms::{self, BuildError, NodeView};
 use crate::config::{AlgorithmTable, ConfigError, Experiment, Start};
 use crate::exact::{Coefficients, Constants};
 use crate::files::WriteError;
-use crate::metrics::{Meter, Metric, NodeSamples, Traffic};
+use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
 use crate::outputs::{Outputs, Results};
 use crate::record::Record;
 use crate::simulation::Simulation;
 use crate::topology::{Kind, Layout, Weights};
 use checkpoint::Standing;
-use engine::Engine;
+use engine::{Engine, Nodes};
 
 /// Why a run did not end well.
 #[derive(Debug)]
@@ -141,8 +142,8 @@ impl Prepared {
         };
         let prepared = Self { experiment, material, weights, layout: kind.layout(), start };
         // Whatever a node, a problem or a link refuses shows now, before anything is written.
-        let simulation = prepared.simulation(&prepared.material.samples()?)?;
-        prepared.engine(simulation, Traffic::default())?;
+        let nodes = prepared.nodes(&prepared.material.samples()?)?;
+        prepared.engine(nodes, Traffic::default())?;
         Ok(prepared)
     }
 
@@ -170,30 +171,39 @@ impl Prepared {
         self.layout
     }
 
-    /// The nodes in round 0, all in one memory.
+    /// LoPA's nodes in round 0, all in one memory.
     pub(crate) fn simulation<'a>(
         &'a self,
         samples: &[NodeSamples<'a>],
     ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
-        let steps = self.experiment.steps()?;
-        let (seed, size) = (self.experiment.run.seed, self.experiment.batch());
-        let config = |node| {
-            let sampler =
-                Sampler { draws: Draws { seed, node }, size, sharing: Sharing::Independent };
-            Config { steps, sampler }
-        };
+        let (steps, scheme) = (self.experiment.steps()?, self.experiment.algorithm.scheme()?);
+        let config = |node| Config { steps, sampler: self.sampler(node) };
         let problems = self.material.problems(self.experiment.problem, samples)?;
-        let scheme = self.experiment.algorithm.name.scheme();
         let edges = self.weights.edges().to_vec();
-        Simulation::from_points(problems, scheme, edges, |outer| self.x0(outer), config).map_err(
-            |error| match error {
-                NetworkError::Node {
-                    error: NodeError::Length { name: "x", needed, found },
-                    ..
-                } => RunError::Input(format!("run.x0 has {found} numbers, {needed} are needed")),
-                other => input(other),
-            },
-        )
+        Simulation::from_points(problems, scheme, edges, |outer| self.x0(outer), config)
+            .map_err(refused)
+    }
+
+    /// The nodes of any algorithm in round 0.
+    fn nodes<'a>(&'a self, samples: &[NodeSamples<'a>]) -> Result<Nodes<'a>, RunError> {
+        let algorithm = &self.experiment.algorithm;
+        if algorithm.name.scheme().is_some() {
+            return self.simulation(samples).map(Nodes::Lopa);
+        }
+        let problems = self.material.problems(self.experiment.problem, samples)?;
+        let edges = self.weights.edges().to_vec();
+        let (start, sampler) = (|outer| self.x0(outer), |node| self.sampler(node));
+        match algorithms::build(algorithm, problems, edges, start, sampler) {
+            Ok(built) => Ok(Nodes::Other(built)),
+            Err(BuildError::Table(error)) => Err(error.into()),
+            Err(BuildError::Network(error)) => Err(refused(error)),
+        }
+    }
+
+    /// How a node draws its batches.
+    fn sampler(&self, node: u32) -> Sampler {
+        let (seed, size) = (self.experiment.run.seed, self.experiment.batch());
+        Sampler { draws: Draws { seed, node }, size, sharing: Sharing::Independent }
     }
 
     fn x0(&self, outer: usize) -> Vec<f32> {
@@ -210,27 +220,22 @@ impl Prepared {
         }
     }
 
-    /// The weights of the Lyapunov function, from constants measured where x starts, wherever it is now.
+    /// The weights of LoPA's Lyapunov function, from constants measured where x starts, wherever it is now.
     fn coefficients(
         &self,
-        simulation: &Simulation<AnyProblem<'_>>,
+        nodes: &[NodeView<'_, AnyProblem<'_>>],
     ) -> Result<Coefficients, RunError> {
-        let nodes = simulation.nodes();
-        let outer = nodes.first().map_or(0, |node| node.state().x.len());
-        let problems = nodes.iter().map(Node::problem);
+        let outer = nodes.first().map_or(0, |node| node.x.len());
+        let problems = nodes.iter().map(|node| node.problem);
         let constants = Constants::measure(problems, &self.x0(outer), self.experiment.run.seed)
             .map_err(|error| RunError::Input(format!("run.metrics: lyapunov: {error}")))?;
         let (rho, steps) = (self.weights.spectrum().rho(), self.experiment.steps()?);
-        Ok(Coefficients::new(&constants, &steps, rho, self.experiment.algorithm.name.scheme()))
+        Ok(Coefficients::new(&constants, &steps, rho, self.experiment.algorithm.scheme()?))
     }
 
-    fn engine<'a>(
-        &self,
-        simulation: Simulation<AnyProblem<'a>>,
-        before: Traffic,
-    ) -> Result<Engine<'a>, RunError> {
+    fn engine<'a>(&self, nodes: Nodes<'a>, before: Traffic) -> Result<Engine<'a>, RunError> {
         let (edges, rounds) = (self.weights.edges(), self.experiment.run.iterations);
-        Engine::new(simulation, edges, rounds, self.experiment.links.as_ref(), before)
+        Engine::new(nodes, edges, rounds, self.experiment.links.as_ref(), before)
     }
 
     /// A checksum of the network, and of what its nodes learn from.
@@ -311,10 +316,12 @@ impl Prepared {
         mut tick: impl FnMut(u64),
     ) -> Result<Outcome, RunError> {
         let samples = self.material.samples()?;
-        let mut simulation = self.simulation(&samples)?;
+        let mut nodes = self.nodes(&samples)?;
         let metrics = self.experiment.run.metrics.metrics();
-        let lyapunov = metrics.contains(&Metric::Lyapunov);
-        let coefficients = lyapunov.then(|| self.coefficients(&simulation)).transpose()?;
+        let lopa = self.experiment.algorithm.name.scheme().is_some();
+        let lyapunov = lopa && metrics.contains(&Metric::Lyapunov);
+        let coefficients =
+            lyapunov.then(|| self.coefficients(&nodes.algorithm().nodes())).transpose()?;
         let meter = Meter::new(metrics, samples, coefficients);
         let mut run = Run {
             prepared: self,
@@ -326,13 +333,14 @@ impl Prepared {
         };
         let mut before = Traffic::default();
         if let (true, Some(outputs)) = (options.resume, outputs) {
-            let nodes = simulation.nodes_mut();
-            let standing = Standing::resume(outputs.folder(), &self.experiment, run.digest, nodes)?;
+            let restore = |bytes: &[u8]| nodes.algorithm().restore(bytes);
+            let standing =
+                Standing::resume(outputs.folder(), &self.experiment, run.digest, restore)?;
             [run.record, run.nodes] = standing.records()?;
             (run.seconds, before) = (standing.seconds, standing.traffic);
         }
-        let mut engine = self.engine(simulation, before)?;
-        let first = engine.nodes().first().map_or(0, |node| node.state().round);
+        let mut engine = self.engine(nodes, before)?;
+        let first = engine.completed();
         let (last, every) = (self.experiment.run.iterations, self.experiment.run.record_every);
         if first == 0 || (first == last && !last.is_multiple_of(every)) {
             run.measure(&meter, &engine);
@@ -386,9 +394,16 @@ struct Run<'p> {
 
 impl Run<'_> {
     fn measure(&mut self, meter: &Meter<'_>, engine: &Engine<'_>) {
-        self.record.push(meter.measure(engine.nodes(), engine.traffic(), self.seconds));
+        let nodes = engine.nodes();
+        let totals = Totals {
+            sent: engine.sent(),
+            traffic: engine.traffic(),
+            seconds: self.seconds,
+            single_level: self.prepared.experiment.algorithm.name.is_single_level(),
+        };
+        self.record.push(meter.measure(&nodes, totals));
         if self.prepared.experiment.run.per_node {
-            meter.measure_nodes(engine.nodes()).into_iter().for_each(|row| self.nodes.push(row));
+            meter.measure_nodes(&nodes).into_iter().for_each(|row| self.nodes.push(row));
         }
     }
 
@@ -398,7 +413,7 @@ impl Run<'_> {
         let (traffic, records) = (engine.traffic(), [&self.record, &self.nodes]);
         let standing =
             Standing::new(experiment, self.digest, round, self.seconds, traffic, records);
-        match standing.bytes(engine.nodes()) {
+        match engine.checkpoint().and_then(|nodes| standing.bytes(&nodes)) {
             Some(bytes) => Ok(outputs.put(checkpoint::NAME, &bytes)?),
             None => Ok(()),
         }
@@ -408,7 +423,7 @@ impl Run<'_> {
         let Some(outputs) = self.outputs else { return Ok(()) };
         outputs.write(&Results {
             prepared: self.prepared,
-            nodes: engine.nodes(),
+            nodes: &engine.nodes(),
             record: &self.record,
             node_record: self.prepared.experiment.run.per_node.then_some(&self.nodes),
             finished,
@@ -419,6 +434,16 @@ impl Run<'_> {
     fn end(self, engine: &Engine<'_>, round: u64, finished: bool) -> Result<Outcome, RunError> {
         self.write(engine, finished)?;
         Ok(Outcome { record: self.record, round, finished, losses: engine.losses() })
+    }
+}
+
+/// A network that a node or its start refused.
+fn refused(error: NetworkError) -> RunError {
+    match error {
+        NetworkError::Node { error: NodeError::Length { name: "x", needed, found }, .. } => {
+            RunError::Input(format!("run.x0 has {found} numbers, {needed} are needed"))
+        }
+        other => input(other),
     }
 }
 

@@ -1,0 +1,126 @@
+//! From the table `algorithm` to a network that learns.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use lopa_core::batch::Sampler;
+use lopa_core::network::{Edge, NetworkError};
+use lopa_core::node::Config;
+use lopa_core::problem::Problem;
+
+use super::Algorithm;
+use super::estimate::Neumann;
+use super::fleet::Fleet;
+use super::gossip::Gossip;
+use super::ma_dsbo::MaDsbo;
+use super::mdbo::Mdbo;
+use super::single::{Dgd, Dsgt};
+use super::slam::Slam;
+use super::spdb::Spdb;
+use crate::config::{AlgorithmName, AlgorithmTable, ConfigError};
+use crate::simulation::Simulation;
+
+/// Why an algorithm could not be built.
+#[derive(Debug)]
+pub enum BuildError {
+    /// Its table makes no sense.
+    Table(ConfigError),
+    /// Its network makes no sense.
+    Network(NetworkError),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table(error) => error.fmt(f),
+            Self::Network(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl From<ConfigError> for BuildError {
+    fn from(error: ConfigError) -> Self {
+        Self::Table(error)
+    }
+}
+
+impl From<NetworkError> for BuildError {
+    fn from(error: NetworkError) -> Self {
+        Self::Network(error)
+    }
+}
+
+/// An algorithm on a network: one node a problem, in round 0; `start` gives x₀ for the length of x, `sampler` says how a
+/// node draws its batches.
+///
+/// ```
+/// use lopa_core::batch::Sampler;
+/// use lopa_host::algorithms::{Algorithm, build};
+/// use lopa_host::config::AlgorithmTable;
+/// use lopa_host::quadratics::QuadraticRecipe;
+/// use lopa_host::topology::Topology;
+///
+/// let recipe = QuadraticRecipe { outer: 3, inner: 2, heterogeneity: 1.0, seed: 1 };
+/// let data: Vec<_> = (0..4).map(|node| recipe.node(node)).collect();
+/// let problems = data.iter().map(|data| data.problem()).collect::<Result<Vec<_>, _>>()?;
+/// let table: AlgorithmTable = toml::from_str(
+///     r#"name = "slam"
+///        alpha = 0.1
+///        beta = 0.2
+///        lambda = 0.3"#,
+/// )?;
+/// let edges = Topology::ring(4).metropolis();
+/// let mut network = build(&table, problems, edges, |n| vec![0.0; n], Sampler::full)?;
+/// network.step()?;
+/// assert_eq!((network.round(), network.sent().vectors), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Names the key that is missing, out of range or not the algorithm's, and what is wrong with the network.
+pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
+    table: &AlgorithmTable,
+    problems: impl IntoIterator<Item = P>,
+    edges: Vec<Edge>,
+    start: impl Fn(usize) -> Vec<f32>,
+    sampler: impl Fn(u32) -> Sampler,
+) -> Result<Box<dyn Algorithm<P> + 'p>, BuildError> {
+    table.check()?;
+    let alpha = table.alpha;
+    // Checked: what is missing here is not used.
+    let [beta, lambda, gamma, tau] =
+        [table.beta, table.lambda, table.gamma, table.tau].map(Option::unwrap_or_default);
+    let terms = NonZeroU32::new(table.hessian_steps()).unwrap_or(NonZeroU32::MIN);
+    let neumann = Neumann { lambda, terms, truncation: table.truncation() };
+    macro_rules! fleet {
+        ($rule:expr) => {
+            Box::new(Fleet::new($rule, problems, edges, start, sampler)?)
+        };
+    }
+    Ok(match table.name {
+        AlgorithmName::LopaLg | AlgorithmName::LopaGt => {
+            let steps = table.steps()?;
+            let config = |node| Config { steps, sampler: sampler(node) };
+            let scheme = table.scheme()?;
+            Box::new(Simulation::from_points(problems, scheme, edges, start, config)?)
+        }
+        AlgorithmName::Spdb => fleet!(Spdb { alpha, beta, neumann }),
+        AlgorithmName::MaDsbo => {
+            let (inner_steps, hessian_steps) = (table.inner_steps(), table.hessian_steps());
+            // Its paper has one parameter for both.
+            let gamma = table.gamma.unwrap_or(alpha);
+            fleet!(MaDsbo { alpha, beta, lambda, gamma, inner_steps, hessian_steps })
+        }
+        AlgorithmName::GossipDsbo => fleet!(Gossip { alpha, beta, neumann }),
+        AlgorithmName::Slam => fleet!(Slam { alpha, beta, neumann }),
+        AlgorithmName::Mdbo | AlgorithmName::Vrdbo => {
+            let reduced = table.name == AlgorithmName::Vrdbo;
+            let inner_gamma = table.inner_gamma.unwrap_or(gamma);
+            fleet!(Mdbo { reduced, alpha, beta, gamma, inner_gamma, tau, neumann })
+        }
+        AlgorithmName::Dgd => fleet!(Dgd { alpha }),
+        AlgorithmName::Dsgt => fleet!(Dsgt { alpha }),
+    })
+}

@@ -1,0 +1,107 @@
+//! Inner loops: steps towards the inner solution, and estimates of v = (∇²θθ g)⁻¹ ∇θ f.
+
+use std::num::NonZeroU32;
+
+use lopa_core::draw::{Draws, Purpose};
+use lopa_core::node::Variable;
+use lopa_core::oracles::Oracles;
+use lopa_core::problem::{Point, Problem};
+use lopa_core::vector::add_scaled;
+
+use super::update::{descend, replace};
+use crate::config::Truncation;
+
+/// Which q a random truncation draws: a purpose of its own.
+const TRUNCATION: Purpose = Purpose::custom(0x7240);
+
+/// Vectors of the inner variable's length to work in.
+pub(super) type Room<'r> = [&'r mut [f32]; 3];
+
+/// `steps` gradient steps of θ at a fixed x, each on a batch of its own.
+pub(super) fn approach<P: Problem>(
+    oracles: &mut Oracles<'_, P>,
+    x: &[f32],
+    theta: &mut [f32],
+    beta: f32,
+    steps: u32,
+    [room, ..]: Room<'_>,
+) -> Result<(), Variable> {
+    for step in 0..steps {
+        oracles.repeat(step);
+        oracles.inner_gradient(Point { x, theta }, room);
+        if !descend(theta, beta, room) {
+            return Err(Variable::Inner);
+        }
+    }
+    oracles.repeat(0);
+    Ok(())
+}
+
+/// A Neumann series for the inverse Hessian.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Neumann {
+    /// λ.
+    pub(super) lambda: f32,
+    /// Q.
+    pub(super) terms: NonZeroU32,
+    /// Whether all terms are added, or one is drawn for all.
+    pub(super) truncation: Truncation,
+}
+
+impl Neumann {
+    /// Writes the estimate to `v`: one ∇θ f and up to Q - 1 Hessian-vector products.
+    pub(super) fn estimate<P: Problem>(
+        &self,
+        oracles: &mut Oracles<'_, P>,
+        (draws, round): (Draws, u64),
+        at: Point<'_>,
+        v: &mut [f32],
+        [term, product, sum]: Room<'_>,
+    ) -> Result<(), Variable> {
+        let Self { lambda, terms, truncation } = *self;
+        let last = match truncation {
+            Truncation::Fixed => terms.get() - 1,
+            Truncation::Random => draws.stream(round, TRUNCATION).below(terms),
+        };
+        term.fill(0.0);
+        oracles.add_outer_gradient_inner(at, 1.0, term);
+        sum.fill(0.0);
+        add_scaled(sum, lambda, term);
+        for step in 1..=last {
+            // The first batch of the purpose stays free, as in a loop of inner steps.
+            oracles.repeat(step);
+            oracles.hessian_vector(at, term, product);
+            add_scaled(term, -lambda, product);
+            add_scaled(sum, lambda, term);
+        }
+        oracles.repeat(0);
+        if truncation == Truncation::Random {
+            let scale = terms.get() as f32 * lambda;
+            sum.iter_mut().zip(&*term).for_each(|(sum, term)| *sum = scale * term);
+        }
+        if replace(v, sum) { Ok(()) } else { Err(Variable::HessianInverseVector) }
+    }
+}
+
+/// Writes the estimate of `steps` gradient steps on ½ v'Hv - v'∇θ f from v = 0: one ∇θ f and as many Hessian-vector
+/// products, the first one of zero, as MA-DSBO makes them.
+pub(super) fn descend_from_zero<P: Problem>(
+    oracles: &mut Oracles<'_, P>,
+    at: Point<'_>,
+    lambda: f32,
+    steps: u32,
+    v: &mut [f32],
+    [target, product, estimate]: Room<'_>,
+) -> Result<(), Variable> {
+    target.fill(0.0);
+    oracles.add_outer_gradient_inner(at, 1.0, target);
+    estimate.fill(0.0);
+    for step in 0..steps {
+        oracles.repeat(step);
+        oracles.hessian_vector(at, estimate, product);
+        add_scaled(product, -1.0, target);
+        add_scaled(estimate, -lambda, product);
+    }
+    oracles.repeat(0);
+    if replace(v, estimate) { Ok(()) } else { Err(Variable::HessianInverseVector) }
+}

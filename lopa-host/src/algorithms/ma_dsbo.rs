@@ -1,0 +1,70 @@
+//! MA-DSBO, personalised: loops for the inner variable and for v, a moving average of hypergradients.
+//!
+//! Chen, Huang, Ma and Balasubramanian, "Decentralized stochastic bilevel optimization with improved per-iteration
+//! complexity", ICML 2023. From its pseudo-code, with the change the LoPA paper makes: the inner variable and v make
+//! local steps only. v then is what LoPA's authors call SHIA, λ Σ_{t<Q} (I - λ H)^t ∇θ f.
+
+use lopa_core::node::Variable;
+use lopa_core::problem::{Point, Problem};
+
+use super::estimate::{approach, descend_from_zero};
+use super::fleet::{Ask, Rule, Variables};
+use super::update::mix;
+use crate::config::AlgorithmName;
+use lopa_core::vector::all_finite;
+
+/// z is the moving average; x moves by the one before.
+#[derive(Debug)]
+pub(super) struct MaDsbo {
+    pub(super) alpha: f32,
+    pub(super) beta: f32,
+    pub(super) lambda: f32,
+    pub(super) gamma: f32,
+    pub(super) inner_steps: u32,
+    pub(super) hessian_steps: u32,
+}
+
+impl Rule for MaDsbo {
+    fn name(&self) -> AlgorithmName {
+        AlgorithmName::MaDsbo
+    }
+
+    fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
+        own.v = vec![0.0; inner];
+        [own.z, own.delta] = [0; 2].map(|_| vec![0.0; outer]);
+    }
+
+    fn compute<P: Problem>(
+        &self,
+        own: &mut Variables,
+        ask: &mut Ask<'_, P>,
+    ) -> Result<(), Variable> {
+        let Variables { x, theta, v, z, delta, .. } = own;
+        let (mut oracles, [a, b, c]) = ask.at(x);
+        approach(&mut oracles, x, theta, self.beta, self.inner_steps, [a, b, c])?;
+        let at = Point { x, theta };
+        descend_from_zero(&mut oracles, at, self.lambda, self.hessian_steps, v, [a, b, c])?;
+        oracles.hypergradient(at, v, delta);
+        for (delta, z) in delta.iter_mut().zip(&*z) {
+            *delta = z + self.gamma * (*delta - z);
+        }
+        if all_finite(delta) { Ok(()) } else { Err(Variable::Hypergradient) }
+    }
+
+    fn travelling<'v>(&self, own: &'v Variables) -> [&'v [f32]; 2] {
+        [&own.x, &[]]
+    }
+
+    fn mix(
+        &self,
+        own: &mut Variables,
+        [pull, _]: [&[f32]; 2],
+        room: &mut [f32],
+    ) -> Result<(), Variable> {
+        if !mix(&mut own.x, 1.0, pull, self.alpha, &own.z, room) {
+            return Err(Variable::Outer);
+        }
+        std::mem::swap(&mut own.z, &mut own.delta);
+        Ok(())
+    }
+}

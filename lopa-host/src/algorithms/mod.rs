@@ -1,0 +1,136 @@
+//! The algorithms: LoPA and what it is compared with, behind one trait, on the same problems and counters.
+//!
+//! Every algorithm asks its problems through [`Oracles`](lopa_core::oracles::Oracles), so that batches are drawn by
+//! (seed, node, round, purpose) and every evaluation is counted; mixes with the same kernels in the same order; and
+//! gives the same bits for any number of threads. [`build`] makes one from the table `algorithm` of a file,
+//! [`AlgorithmName::about`](crate::config::AlgorithmName::about) says where it comes from.
+//!
+//! # The personalised form
+//!
+//! LoPA's problem has an inner variable of its own on every node. Of the methods it is compared with only SPDB was
+//! made for it; the others look for one inner solution that all nodes share. They are run in their personalised form,
+//! as the paper does with MA-DSBO: inner variables and Hessian-inverse-vector estimates make local steps only, x is
+//! mixed as the method does it. Their global forms solve another problem and are not here.
+//!
+//! In what follows W x stands for Σ_j w_ij x_j, H for ∇²θθ g and J for ∇²xθ g. All start with x common and the rest 0.
+//!
+//! | algorithm | a round |
+//! |---|---|
+//! | LoPA | see [`lopa_core::node`] |
+//! | SPDB | θ -= β ∇θ g;  v by a Neumann series;  p = ∇x f - J v;  y = W y + p - p_old;  x = W x - α y |
+//! | MA-DSBO | T times θ -= β ∇θ g;  v = 0, then Q times v -= λ (H v - ∇θ f);  x = W x - α z;  z += γ (∇x f - J v - z) |
+//! | Gossip-DSBO | θ -= β ∇θ g;  v by a Neumann series;  x = W x - α (∇x f - J v) |
+//! | SLAM | θ -= β ∇θ g;  v by a Neumann series;  q += ½ (x - W x);  x = ½ (x + W x) - α (∇x f - J v) - q |
+//! | MDBO | at the old (x, θ): z += γ (∇x f - J v - z), u += γ' (∇θ g - u);  θ -= τ β u;  y = W y + z - z_old;  x += τ (W x - x - α y) |
+//! | VRDBO | the same with z = p + (1 - γ) (z - p') and u alike, p' on the same batches where the node was before |
+//! | DGD | θ = W θ - α ∇θ g, x fixed |
+//! | DSGT | y = W y + ∇θ g - ∇θ g_old;  θ = W θ - α y, x fixed |
+//!
+//! The Neumann series of Q terms is λ Σ_{q<Q} (I - λ H)^q ∇θ f, each H on a batch of its own; or, with random
+//! truncation, Q λ (I - λ H)^q ∇θ f for one q drawn below Q, which is the same on average.
+
+mod build;
+mod catalogue;
+mod estimate;
+mod fleet;
+mod gossip;
+mod lopa;
+mod ma_dsbo;
+mod mdbo;
+mod single;
+mod slam;
+mod spdb;
+#[cfg(test)]
+mod tests;
+mod update;
+
+pub use build::{BuildError, build};
+pub use catalogue::{About, Cost};
+pub(crate) use lopa::checkpoint as lopa_checkpoint;
+
+use std::fmt;
+
+use lopa_core::checkpoint::CheckpointError;
+use lopa_core::network::NetworkError;
+use lopa_core::oracles::Evaluations;
+
+use crate::config::AlgorithmName;
+
+/// A network that learns, one outer iteration after the other.
+pub trait Algorithm<P>: fmt::Debug + Send {
+    /// Which one it is; [`AlgorithmName::about`] says more.
+    fn name(&self) -> AlgorithmName;
+
+    /// One round of every node: what is computed, and one exchange.
+    ///
+    /// # Errors
+    /// Names the node that diverged, the one with the lowest number. Its variables are still finite.
+    fn step(&mut self) -> Result<(), NetworkError>;
+
+    /// Rounds completed.
+    fn round(&self) -> u64;
+
+    /// The nodes, in order of their numbers.
+    fn nodes(&self) -> Vec<NodeView<'_, P>>;
+
+    /// What one node has sent to each of its neighbours.
+    fn sent(&self) -> Sent;
+
+    /// Everything a run needs to go on, between rounds; nothing once a node diverged.
+    fn checkpoint(&self) -> Option<Vec<u8>>;
+
+    /// Puts every node where it was.
+    ///
+    /// # Errors
+    /// Names the node that refuses its part, and why.
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), RestoreError>;
+}
+
+/// A node of any algorithm, for reading. A variable the algorithm does not have is `None`.
+#[derive(Debug, Clone)]
+pub struct NodeView<'n, P> {
+    /// Its problem.
+    pub problem: &'n P,
+    /// How often it asked each oracle.
+    pub evaluations: Evaluations,
+    /// Rounds completed.
+    pub round: u64,
+    /// The outer variable; with single-level methods where it was fixed.
+    pub x: &'n [f32],
+    /// The inner variable; with single-level methods the model all agree on.
+    pub theta: &'n [f32],
+    /// The Hessian-inverse-vector estimate.
+    pub v: Option<&'n [f32]>,
+    /// The estimate of the hypergradient, or with single-level tracking of the gradient.
+    pub z: Option<&'n [f32]>,
+    /// What tracks the network's mean of z; with LoPA-LG the descent direction.
+    pub y: Option<&'n [f32]>,
+    /// What else it keeps, by name.
+    pub extra: Vec<(&'static str, &'n [f32])>,
+}
+
+/// What one node has sent to each of its neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sent {
+    /// Whole vectors.
+    pub vectors: u64,
+    /// The numbers in them.
+    pub floats: u64,
+}
+
+/// Why a checkpoint was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RestoreError {
+    /// Whose part it is.
+    pub node: usize,
+    /// Why.
+    pub error: CheckpointError,
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}: {}", self.node, self.error)
+    }
+}
+
+impl std::error::Error for RestoreError {}

@@ -1,0 +1,266 @@
+//! The table `algorithm`: each algorithm's own keys, checked.
+
+use lopa_core::node::Scheme;
+use lopa_core::steps::{StepSizeError, StepSizes};
+use serde::{Deserialize, Serialize};
+
+use super::{Batch, ConfigError};
+
+/// The table `algorithm`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmTable {
+    /// Which one.
+    pub name: AlgorithmName,
+    /// The step of the outer variable; of θ with single-level methods.
+    pub alpha: f32,
+    /// The step of the inner variable.
+    pub beta: Option<f32>,
+    /// The step of the Hessian-inverse-vector estimate.
+    pub lambda: Option<f32>,
+    /// The momentum: the share of the newest hypergradient.
+    pub gamma: Option<f32>,
+    /// The relaxation.
+    pub tau: Option<f32>,
+    /// The momentum of the inner level.
+    pub inner_gamma: Option<f32>,
+    /// T: inner steps a round.
+    pub inner_steps: Option<u32>,
+    /// Q: terms of a Neumann series, or steps of v a round.
+    pub hessian_steps: Option<u32>,
+    /// Whether a Neumann series adds all its terms or draws one.
+    pub truncation: Option<Truncation>,
+    /// Samples of a batch, or "full".
+    #[serde(default)]
+    pub batch: Batch,
+}
+
+/// The algorithms; [`AlgorithmName::about`] says what each one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlgorithmName {
+    /// `LoPA` with local gradients.
+    LopaLg,
+    /// `LoPA` with gradient tracking.
+    LopaGt,
+    /// SPDB.
+    Spdb,
+    /// MA-DSBO, personalised.
+    MaDsbo,
+    /// Gossip-DSBO, personalised.
+    GossipDsbo,
+    /// SLAM, personalised.
+    Slam,
+    /// MDBO, personalised.
+    Mdbo,
+    /// VRDBO, personalised.
+    Vrdbo,
+    /// Decentralised gradient descent on one level.
+    Dgd,
+    /// Gradient tracking on one level.
+    Dsgt,
+}
+
+/// How a Neumann series of Q terms ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truncation {
+    /// All terms are added: Q - 1 Hessian-vector products.
+    Fixed,
+    /// One term, drawn, stands for all: right on average, with half the products.
+    Random,
+}
+
+/// A key of the table that is some algorithm's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// `alpha`.
+    Alpha,
+    /// `beta`.
+    Beta,
+    /// `lambda`.
+    Lambda,
+    /// `gamma`.
+    Gamma,
+    /// `tau`.
+    Tau,
+    /// `inner_gamma`.
+    InnerGamma,
+    /// `inner_steps`.
+    InnerSteps,
+    /// `hessian_steps`.
+    HessianSteps,
+    /// `truncation`.
+    Truncation,
+}
+
+/// What an algorithm's own loops take at most: more is a slip of the pen.
+const MOST_STEPS: u32 = 100_000;
+/// T and Q if not given: what is usual in the field.
+const USUAL_STEPS: u32 = 10;
+
+impl Key {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Alpha,
+        Self::Beta,
+        Self::Lambda,
+        Self::Gamma,
+        Self::Tau,
+        Self::InnerGamma,
+        Self::InnerSteps,
+        Self::HessianSteps,
+        Self::Truncation,
+    ];
+
+    /// Its name in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Alpha => "alpha",
+            Self::Beta => "beta",
+            Self::Lambda => "lambda",
+            Self::Gamma => "gamma",
+            Self::Tau => "tau",
+            Self::InnerGamma => "inner_gamma",
+            Self::InnerSteps => "inner_steps",
+            Self::HessianSteps => "hessian_steps",
+            Self::Truncation => "truncation",
+        }
+    }
+
+    const fn is_in(self, table: &AlgorithmTable) -> bool {
+        match self {
+            Self::Alpha => true,
+            Self::Beta => table.beta.is_some(),
+            Self::Lambda => table.lambda.is_some(),
+            Self::Gamma => table.gamma.is_some(),
+            Self::Tau => table.tau.is_some(),
+            Self::InnerGamma => table.inner_gamma.is_some(),
+            Self::InnerSteps => table.inner_steps.is_some(),
+            Self::HessianSteps => table.hessian_steps.is_some(),
+            Self::Truncation => table.truncation.is_some(),
+        }
+    }
+}
+
+impl AlgorithmTable {
+    /// Whether every key the algorithm needs is there and in range, and no other.
+    ///
+    /// # Errors
+    /// Names the key and says what to do.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let (name, about) = (self.name, self.name.about());
+        let value = |what: String| Err(ConfigError::Value(what));
+        let list = |keys: &[&str]| keys.join(", ");
+        let needs: Vec<&str> = about.needs.iter().map(|key| key.name()).collect();
+        let takes: Vec<&str> = about.takes.iter().map(|(key, _)| key.name()).collect();
+        for key in Key::ALL {
+            let key_name = key.name();
+            let needed = about.needs.contains(&key);
+            let known = needed || about.takes.iter().any(|(other, _)| *other == key);
+            if needed && !key.is_in(self) {
+                return value(format!(
+                    "algorithm: missing field `{key_name}`: {name} needs {}",
+                    list(&needs)
+                ));
+            }
+            if key.is_in(self) && !known {
+                let all = list(&[needs, takes].concat());
+                return value(format!(
+                    "algorithm.{key_name} means nothing to {name}, which takes {all}: leave it out"
+                ));
+            }
+        }
+        if self.batch == Batch::Drawn(0) {
+            return value(
+                "algorithm.batch is 0: a number of samples, or \"full\", is needed".into(),
+            );
+        }
+        for (key, steps) in
+            [(Key::InnerSteps, self.inner_steps), (Key::HessianSteps, self.hessian_steps)]
+        {
+            if steps.is_some_and(|steps| !(1..=MOST_STEPS).contains(&steps)) {
+                let (key, steps) = (key.name(), steps.unwrap_or_default());
+                return value(format!(
+                    "algorithm.{key} = {steps} is out of range: 1 to {MOST_STEPS}"
+                ));
+            }
+        }
+        if name.scheme().is_some() {
+            return self.steps().map(|_| ());
+        }
+        for (name, step) in
+            [("alpha", Some(self.alpha)), ("beta", self.beta), ("lambda", self.lambda)]
+        {
+            if let Some(value) = step.filter(|a| !(*a > 0.0 && a.is_finite())) {
+                return Err(ConfigError::Steps(StepSizeError { name, value, below: None }));
+            }
+        }
+        // Without LoPA's proofs the whole of a step is allowed too.
+        for (key, share) in
+            [("gamma", self.gamma), ("tau", self.tau), ("inner_gamma", self.inner_gamma)]
+        {
+            if let Some(share) = share.filter(|a| !(*a > 0.0 && *a <= 1.0)) {
+                return value(format!(
+                    "algorithm.{key} = {share} is out of range: above 0 and at most 1"
+                ));
+            }
+        }
+        if name == AlgorithmName::MaDsbo && self.gamma.is_none() && self.alpha > 1.0 {
+            return value(
+                "algorithm: missing field `gamma`: it is alpha if not given, and alpha is above 1"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// LoPA's step sizes.
+    ///
+    /// # Errors
+    /// Names the one that is missing or out of range, or says that it is not LoPA.
+    pub fn steps(&self) -> Result<StepSizes, ConfigError> {
+        self.scheme()?;
+        let given = |key: Key, step: Option<f32>| {
+            let missing = || format!("algorithm: missing field `{}`", key.name());
+            step.ok_or_else(|| ConfigError::Value(missing()))
+        };
+        let (beta, lambda) = (given(Key::Beta, self.beta)?, given(Key::Lambda, self.lambda)?);
+        let (gamma, tau) = (given(Key::Gamma, self.gamma)?, given(Key::Tau, self.tau)?);
+        StepSizes::new(self.alpha, beta, lambda, gamma, tau).map_err(ConfigError::Steps)
+    }
+
+    /// LoPA's scheme.
+    ///
+    /// # Errors
+    /// Says that it is not LoPA.
+    pub fn scheme(&self) -> Result<Scheme, ConfigError> {
+        let name = self.name;
+        name.scheme().ok_or_else(|| {
+            let what = format!("algorithm.name is {name}: this takes lopa-lg or lopa-gt");
+            ConfigError::Value(what)
+        })
+    }
+
+    /// T: inner steps a round.
+    #[must_use]
+    pub fn inner_steps(&self) -> u32 {
+        self.inner_steps.unwrap_or(USUAL_STEPS)
+    }
+
+    /// Q: terms of a Neumann series, or steps of v a round.
+    #[must_use]
+    pub fn hessian_steps(&self) -> u32 {
+        self.hessian_steps.unwrap_or(USUAL_STEPS)
+    }
+
+    /// How a Neumann series ends.
+    #[must_use]
+    pub fn truncation(&self) -> Truncation {
+        self.truncation.unwrap_or(match self.name {
+            AlgorithmName::GossipDsbo => Truncation::Fixed,
+            _ => Truncation::Random,
+        })
+    }
+}
