@@ -9,7 +9,7 @@
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
 //! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
-//! - [`sweep`]: which step sizes suit a network;
+//! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
@@ -32,3 +32,4 @@ pub mod simulation;
 pub mod sweep;
 pub mod synthetic;
 pub mod topology;
+pub mod tune;

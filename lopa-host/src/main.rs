@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use command::Failure;
+use command::algorithms::Algorithms;
 use command::compare::Compare;
 use command::data::Data;
 use command::demonstration::{self, Demonstration};
@@ -14,6 +15,7 @@ use command::run::Run;
 use command::shard::ShardCommand;
 use command::sweep::SweepCommand;
 use command::topology::Topology;
+use command::tune::TuneCommand;
 
 /// Learning on a fleet of microcontrollers without a server.
 ///
@@ -25,7 +27,8 @@ use command::topology::Topology;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
-                  lopa shard network.toml --out blobs\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
+                  lopa tune lopa.toml spdb.toml --out tuned\n  \
+                  lopa shard network.toml --out blobs\n  lopa algorithms\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
                   Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
 )]
 struct Arguments {
@@ -40,7 +43,9 @@ enum Command {
     Run(Run),
     Compare(Compare),
     Sweep(SweepCommand),
+    Tune(TuneCommand),
     Shard(ShardCommand),
+    Algorithms(Algorithms),
     Topology(Topology),
     Data(Data),
     /// Prints a completion script for a shell.
@@ -58,7 +63,9 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => run.run(),
         Some(Command::Compare(compare)) => compare.run(),
         Some(Command::Sweep(sweep)) => sweep.run(),
+        Some(Command::Tune(tune)) => tune.run(),
         Some(Command::Shard(shard)) => shard.run(),
+        Some(Command::Algorithms(algorithms)) => algorithms.run(),
         Some(Command::Topology(topology)) => topology.run(),
         Some(Command::Data(data)) => data.run(),
         Some(Command::Completions { shell }) => {

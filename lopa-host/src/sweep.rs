@@ -273,10 +273,7 @@ impl Sweep {
     /// Whether the judged figure should be large.
     #[must_use]
     pub const fn more_is_better(&self) -> bool {
-        matches!(
-            self.metric,
-            Metric::TrainAccuracy | Metric::ValidationAccuracy | Metric::TestAccuracy
-        )
+        self.metric.more_is_better()
     }
 
     /// The step sizes of a combination that were searched: `alpha 0.1, beta 0.05`.

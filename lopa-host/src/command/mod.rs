@@ -1,5 +1,6 @@
 //! The subcommands of `lopa`: one file each.
 
+pub(crate) mod algorithms;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demonstration;
@@ -7,6 +8,7 @@ pub(crate) mod run;
 pub(crate) mod shard;
 pub(crate) mod sweep;
 pub(crate) mod topology;
+pub(crate) mod tune;
 
 use std::error::Error;
 use std::fmt;

@@ -13,6 +13,7 @@ use super::{Failure, interrupts, progress, threads};
 ///
 /// Writes metrics.csv, state.json, summary.json and a checkpoint. Ctrl-C ends it after the round it is in, with
 /// everything so far written; --resume goes on from there, and ends with the same bits as a run without a stop.
+/// algorithm.name is LoPA or one of the methods it is compared with: `lopa algorithms` lists them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa run network.toml --out results --threads 2\n  \
                         lopa run network.toml --out results --resume")]

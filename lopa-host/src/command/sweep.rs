@@ -58,7 +58,8 @@ pub(crate) struct SweepCommand {
     threads: Option<u16>,
 }
 
-fn metric(name: &str) -> Result<Metric, String> {
+/// A metric by its name.
+pub(crate) fn metric(name: &str) -> Result<Metric, String> {
     let names = || Metric::ALL.map(Metric::name).join(", ");
     Metric::named(name).ok_or_else(|| format!("there are {}", names()))
 }

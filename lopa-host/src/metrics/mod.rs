@@ -136,6 +136,12 @@ impl Metric {
         matches!(self, Self::Hypergradient | Self::InnerError | Self::HvError | Self::Lyapunov)
     }
 
+    /// Whether it should be large.
+    #[must_use]
+    pub const fn more_is_better(self) -> bool {
+        matches!(self, Self::TrainAccuracy | Self::ValidationAccuracy | Self::TestAccuracy)
+    }
+
     const fn scale(self) -> Scale {
         match self {
             Self::OuterLoss

@@ -255,7 +255,21 @@ impl Prepared {
     /// # Errors
     /// Names the step size that is out of range.
     pub fn retuned(&self, algorithm: AlgorithmTable) -> Result<Self, RunError> {
-        let experiment = Experiment { algorithm, ..self.experiment.clone() };
+        self.varied(Experiment { algorithm, ..self.experiment.clone() })
+    }
+
+    /// The same with other step sizes for so many rounds, measured at the start and the end alone.
+    ///
+    /// # Errors
+    /// Names the step size that is out of range.
+    pub fn shortened(&self, algorithm: AlgorithmTable, rounds: u64) -> Result<Self, RunError> {
+        let mut experiment = Experiment { algorithm, ..self.experiment.clone() };
+        (experiment.run.iterations, experiment.run.record_every) = (rounds, rounds);
+        self.varied(experiment)
+    }
+
+    /// An experiment on the same network and data.
+    fn varied(&self, experiment: Experiment) -> Result<Self, RunError> {
         experiment.check()?;
         let (material, weights) = (Arc::clone(&self.material), self.weights.clone());
         let (layout, start) = (self.layout, self.start.clone());

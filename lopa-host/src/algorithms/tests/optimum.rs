@@ -10,6 +10,8 @@ use crate::config::AlgorithmName;
 const FLOOR: f64 = 2.0e-5;
 
 type Matrix = Vec<Vec<f64>>;
+/// H and b of H x = b.
+type System = (Matrix, Vec<f64>);
 
 /// The solution of a x = b, by elimination with pivots.
 fn solve(mut a: Matrix, mut b: Vec<f64>) -> Vec<f64> {
@@ -20,8 +22,9 @@ fn solve(mut a: Matrix, mut b: Vec<f64>) -> Vec<f64> {
         b.swap(column, pivot.unwrap());
         for row in column + 1..n {
             let factor = a[row][column] / a[column][column];
-            for at in column..n {
-                a[row][at] -= factor * a[column][at];
+            let (above, below) = a.split_at_mut(row);
+            for (own, pivot) in below[0].iter_mut().zip(&above[column]).skip(column) {
+                *own -= factor * pivot;
             }
             b[row] -= factor * b[column];
         }
@@ -81,7 +84,7 @@ impl Closed {
     }
 
     /// H and b of a hypergradient H x - b.
-    fn affine(&self) -> (Matrix, Vec<f64>) {
+    fn affine(&self) -> System {
         let n = self.parts[2].len();
         let zero = self.hypergradient(&vec![0.0; n]);
         let unit = |at: usize| (0..n).map(|i| f64::from(u8::from(i == at))).collect::<Vec<_>>();
@@ -97,7 +100,7 @@ impl Setting {
     }
 
     /// Where every node would stand if x_i - Σ_j w_ij x_j = -α (H_i x_i - b_i), node after node.
-    fn standstill(&self, alpha: f64, systems: &[(Matrix, Vec<f64>)]) -> Vec<Vec<f64>> {
+    fn standstill(&self, alpha: f64, systems: &[System]) -> Vec<Vec<f64>> {
         let (m, n) = (systems.len(), systems[0].1.len());
         let (mut left, mut right) = (vec![vec![0.0; m * n]; m * n], vec![0.0; m * n]);
         for edge in &self.edges {
@@ -118,9 +121,9 @@ impl Setting {
 }
 
 /// The solution of the mean of the systems.
-fn common(systems: &[(Matrix, Vec<f64>)]) -> Vec<f64> {
+fn common(systems: &[System]) -> Vec<f64> {
     let n = systems[0].1.len();
-    let sum = |of: &dyn Fn(&(Matrix, Vec<f64>)) -> f64| systems.iter().map(of).sum::<f64>();
+    let sum = |of: &dyn Fn(&System) -> f64| systems.iter().map(of).sum::<f64>();
     let h = (0..n).map(|i| (0..n).map(|j| sum(&|s| s.0[i][j])).collect()).collect();
     solve(h, (0..n).map(|i| sum(&|s| s.1[i])).collect())
 }

@@ -1,0 +1,249 @@
+//! Practical step sizes by a search with a stated budget, the same for every algorithm.
+//!
+//! Step sizes are drawn log-uniformly, and the draws depend on (seed, trial, key) alone: two algorithms that both have a
+//! `beta` are tried with the same ones. Then successive halving: all trials run for a ninth of the rounds, the best third
+//! of them for a third, and the best third of those for all. Trial 0 is the file as it is.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lopa_core::draw::{Draws, Purpose};
+use rayon::prelude::*;
+
+use crate::config::{AlgorithmTable, Experiment, Key};
+use crate::metrics::{Choice, Metric};
+use crate::run::{Outcome, Prepared, RunError};
+use crate::sweep::SweepError;
+
+/// What a search may spend, and what it looks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tune {
+    /// The network.
+    pub experiment: Experiment,
+    /// How many step sizes are tried.
+    pub trials: u16,
+    /// The seed of the search.
+    pub seed: u64,
+    /// What is judged: its last figure.
+    pub metric: Metric,
+    /// Where `alpha`, `beta` and `lambda` are sought.
+    pub range: [f32; 2],
+}
+
+/// One run of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// 0, 1 or 2.
+    pub rung: usize,
+    /// Which step sizes: 0 are the file's.
+    pub trial: u16,
+    /// How many rounds it ran.
+    pub rounds: u64,
+    /// The step sizes.
+    pub algorithm: AlgorithmTable,
+    /// The judged figure; none if it diverged.
+    pub figure: Option<f64>,
+}
+
+/// Rounds of a rung are the file's, divided by these; the same part of the trials goes on.
+const PARTS: [u64; 3] = [9, 3, 1];
+const KEPT: usize = 3;
+/// Where shares are sought: momenta and the relaxation.
+const SHARES: [f32; 2] = [0.05, 0.95];
+const PURPOSE: Purpose = Purpose::custom(0x7e57);
+
+impl Tune {
+    /// The step sizes of a trial.
+    ///
+    /// Tried are the keys the algorithm needs and those the file gives; how many steps its loops have is the file's.
+    #[must_use]
+    pub fn algorithm(&self, trial: u16) -> AlgorithmTable {
+        let mut table = self.experiment.algorithm.clone();
+        if trial == 0 {
+            return table;
+        }
+        let draws = Draws { seed: self.seed, node: trial.into() };
+        let mut stream = draws.stream(0, PURPOSE);
+        let mut draw = |[low, high]: [f32; 2]| -> f32 {
+            let (low, high) = (f64::from(low), f64::from(high));
+            let value = low * libm::pow(high / low, stream.unit().into());
+            // As a person would write it.
+            format!("{value:.2e}").parse().unwrap_or(value as f32)
+        };
+        // Drawn for every algorithm, whether it has the key or not.
+        let [alpha, beta, lambda] = [self.range; 3].map(&mut draw);
+        let [gamma, tau, inner_gamma] = [SHARES; 3].map(draw);
+        let needs = table.name.about().needs;
+        let set = |key: Key, value: &mut Option<f32>, drawn: f32| {
+            if needs.contains(&key) || value.is_some() {
+                *value = Some(drawn);
+            }
+        };
+        table.alpha = alpha;
+        set(Key::Beta, &mut table.beta, beta);
+        set(Key::Lambda, &mut table.lambda, lambda);
+        set(Key::Gamma, &mut table.gamma, gamma);
+        set(Key::Tau, &mut table.tau, tau);
+        set(Key::InnerGamma, &mut table.inner_gamma, inner_gamma);
+        table
+    }
+
+    /// Trials and rounds of every rung.
+    #[must_use]
+    pub fn rungs(&self) -> [(usize, u64); 3] {
+        let mut trials = usize::from(self.trials.max(1));
+        PARTS.map(|part| {
+            let rung = (trials, (self.experiment.run.iterations / part).max(1));
+            trials = trials.div_ceil(KEPT);
+            rung
+        })
+    }
+
+    /// All rounds a search takes, if nothing diverges: its budget.
+    #[must_use]
+    pub fn budget(&self) -> u64 {
+        self.rungs().iter().map(|(trials, rounds)| *trials as u64 * rounds).sum()
+    }
+
+    /// Searches on all cores, calling `tick` after every run; the best comes first of what is returned, all of it in
+    /// order of rungs from the last to the first. The results do not depend on the number of threads.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, the data or the metric. What `stop` ended is left out.
+    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Trial>, SweepError> {
+        let mut experiment = self.experiment.clone();
+        experiment.run.metrics = Choice::These(vec![self.metric]);
+        experiment.run.per_node = false;
+        let prepared = Prepared::new(experiment)?;
+        let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
+        let mut all: Vec<Trial> = Vec::new();
+        for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
+            left.truncate(count);
+            let run = |trial: &u16| -> Result<Option<Trial>, SweepError> {
+                let algorithm = self.algorithm(*trial);
+                let outcome = prepared
+                    .shortened(algorithm.clone(), rounds)
+                    .and_then(|prepared| prepared.measure(Some(stop), |_| ()));
+                tick();
+                let figure = match outcome {
+                    Ok(Outcome { finished: false, .. }) => return Ok(None),
+                    Ok(Outcome { record, .. }) => {
+                        let last = record.last(self.metric.name());
+                        Some(last.ok_or(SweepError::Metric(self.metric))?)
+                    }
+                    Err(RunError::Diverged(_)) => None,
+                    Err(other) => return Err(other.into()),
+                };
+                // A run may end in numbers too large for its figure.
+                let figure = figure.filter(|figure| figure.is_finite());
+                Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, figure }))
+            };
+            // In order, whatever the threads do.
+            let results: Vec<Result<Option<Trial>, SweepError>> =
+                left.par_iter().map(run).collect();
+            let mut trials = Vec::new();
+            for result in results {
+                trials.extend(result?);
+            }
+            trials.sort_by(|a, b| self.rank(a).total_cmp(&self.rank(b)));
+            left = trials.iter().filter(|t| t.figure.is_some()).map(|t| t.trial).collect();
+            trials.append(&mut all);
+            all = trials;
+            if left.is_empty() || stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Less is better; what diverged comes last.
+    fn rank(&self, trial: &Trial) -> f64 {
+        let sign = if self.metric.more_is_better() { -1.0 } else { 1.0 };
+        trial.figure.map_or(f64::INFINITY, |figure| sign * figure)
+    }
+}
+
+/// Trials as a CSV table, after a column with the name of their file.
+#[must_use]
+pub fn csv(searches: &[(&str, &[Trial])], metric: Metric) -> String {
+    let mut text = format!(
+        "file,algorithm,rung,trial,rounds,alpha,beta,lambda,gamma,tau,inner_gamma,{}\n",
+        metric.name()
+    );
+    for (file, trials) in searches {
+        for trial in *trials {
+            let a = &trial.algorithm;
+            let steps = [Some(a.alpha), a.beta, a.lambda, a.gamma, a.tau, a.inner_gamma];
+            let number = |step: Option<f32>| step.map_or(String::new(), |step| step.to_string());
+            text += &format!(
+                "\"{}\",{},{},{},{},{},{}\n",
+                file.replace('"', "\"\""),
+                a.name,
+                trial.rung,
+                trial.trial,
+                trial.rounds,
+                steps.map(number).join(","),
+                trial.figure.map_or(String::new(), |figure| figure.to_string()),
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tune(name: &str, steps: &str) -> Tune {
+        let text = format!(
+            "[network]\nnodes = 4\n[problem]\nkind = \"quadratic\"\nouter = 3\ninner = 2\n\
+             [algorithm]\nname = {name:?}\nalpha = 0.0001\n{steps}[run]\niterations = 90\n"
+        );
+        let experiment = Experiment::parse(&text).unwrap();
+        let metric = Metric::OuterLoss;
+        Tune { experiment, trials: 12, seed: 5, metric, range: [0.01, 3.0] }
+    }
+
+    const LOPA: &str = "beta = 0.1\nlambda = 0.1\ngamma = 0.4\ntau = 0.4\n";
+
+    #[test]
+    fn algorithms_are_tried_with_the_same_draws() {
+        let (lopa, spdb) = (tune("lopa-gt", LOPA), tune("spdb", "beta = 0.1\nlambda = 0.1\n"));
+        let dgd = tune("dgd", "");
+        assert_eq!((lopa.budget(), spdb.budget()), (12 * 10 + 4 * 30 + 2 * 90, dgd.budget()));
+        for trial in 1..12 {
+            let (a, b, c) = (lopa.algorithm(trial), spdb.algorithm(trial), dgd.algorithm(trial));
+            assert_eq!((a.alpha, a.beta, a.lambda), (b.alpha, b.beta, b.lambda));
+            assert_eq!((b.gamma, b.tau, c.beta), (None, None, None));
+            assert_eq!(a.alpha, c.alpha);
+            assert!((0.01..=3.0).contains(&a.alpha) && a.tau.unwrap() < 1.0);
+            a.check().unwrap();
+        }
+        assert_eq!(lopa.algorithm(0), lopa.experiment.algorithm);
+        assert_ne!(lopa.algorithm(1), Tune { seed: 6, ..lopa.clone() }.algorithm(1));
+    }
+
+    #[test]
+    fn the_best_of_a_search_is_better_than_a_bad_file_whatever_the_threads() {
+        let tune = tune("lopa-gt", LOPA);
+        let stop = AtomicBool::new(false);
+        let search = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| tune.run(&stop, || ()).unwrap())
+        };
+        let trials = search(1);
+        assert_eq!(trials, search(3));
+        let best = &trials[0];
+        assert_eq!((best.rung, best.rounds), (2, 90));
+        assert!(best.trial > 0, "a step of 0.0001 is not the best");
+        assert_eq!(trials.iter().filter(|trial| trial.rung == 0).count(), 12);
+        let last: Vec<f64> =
+            trials.iter().filter(|t| t.rung == 2).filter_map(|trial| trial.figure).collect();
+        assert!(last.is_sorted() && last.len() == 2, "{last:?}");
+        let text = csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
+        assert_eq!(text.lines().count(), 1 + trials.len());
+        assert!(text.lines().all(|line| line.split(',').count() == 12), "{text}");
+        // Stopped before it began, it has nothing to say.
+        let stopped = tune.run(&AtomicBool::new(true), || ()).unwrap();
+        assert!(stopped.is_empty());
+    }
+}
