@@ -14,6 +14,7 @@ use command::demonstration::{self, Demonstration};
 use command::run::Run;
 use command::shard::ShardCommand;
 use command::sweep::SweepCommand;
+use command::theory::TheoryCommand;
 use command::topology::Topology;
 use command::tune::TuneCommand;
 
@@ -44,6 +45,7 @@ enum Command {
     Compare(Compare),
     Sweep(SweepCommand),
     Tune(TuneCommand),
+    Theory(TheoryCommand),
     Shard(ShardCommand),
     Algorithms(Algorithms),
     Topology(Topology),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Some(Command::Compare(compare)) => compare.run(),
         Some(Command::Sweep(sweep)) => sweep.run(),
         Some(Command::Tune(tune)) => tune.run(),
+        Some(Command::Theory(theory)) => theory.run(),
         Some(Command::Shard(shard)) => shard.run(),
         Some(Command::Algorithms(algorithms)) => algorithms.run(),
         Some(Command::Topology(topology)) => topology.run(),

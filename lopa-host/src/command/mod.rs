@@ -7,6 +7,7 @@ pub(crate) mod demonstration;
 pub(crate) mod run;
 pub(crate) mod shard;
 pub(crate) mod sweep;
+pub(crate) mod theory;
 pub(crate) mod topology;
 pub(crate) mod tune;
 

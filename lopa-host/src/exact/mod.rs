@@ -3,6 +3,8 @@
 //! - [`solve`]: θ*(x), v*(x), Φ(x) and ∇Φ(x) of one node;
 //! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Figures`];
 //! - [`Constants`]: what the paper's assumptions bound, measured at a point;
+//! - [`Heterogeneity`] and [`Variances`]: how far nodes differ, and batches from the whole;
+//! - [`Theory`]: the step sizes of the corollaries, from all of these;
 //! - [`Coefficients`]: the Lyapunov function V of theorems 1 and 2.
 //!
 //! # How exact
@@ -22,17 +24,21 @@
 
 mod conjugate;
 mod constants;
+mod corollary;
 mod lipschitz;
 mod lyapunov;
 mod network;
 mod oracle;
 mod solve;
 mod spectrum;
+mod spread;
 
 pub use constants::Constants;
+pub use corollary::{Corollary, Theory};
 pub use lyapunov::Coefficients;
 pub use network::{Exact, Figures};
 pub use solve::{Residuals, Solution, Solver, solve};
+pub use spread::{Heterogeneity, Variances};
 
 /// Why an exact figure could not be had.
 #[derive(Debug, Clone, PartialEq, Eq)]

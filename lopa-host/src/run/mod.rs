@@ -3,6 +3,7 @@
 mod checkpoint;
 mod engine;
 mod material;
+mod theory;
 
 pub use checkpoint::ResumeError;
 pub(crate) use engine::linking;

@@ -1,0 +1,292 @@
+//! How far nodes differ, and batches from the whole: b and the σ of the paper's assumptions 4 and 5, at a point.
+
+use std::num::NonZeroU32;
+
+use lopa_core::batch::{BatchSize, Sampler, Sharing};
+use lopa_core::draw::Draws;
+use lopa_core::oracles::{Evaluations, Oracles};
+use lopa_core::problem::{Point, Problem};
+use rayon::prelude::*;
+
+use super::oracle::{Memory, Oracle};
+use super::solve::{Solution, solve};
+use super::{ExactError, dot};
+
+/// Batches drawn for each variance.
+const DRAWS: u64 = 200;
+
+/// How far nodes differ at one x. All are squares, as the paper has them.
+///
+/// The paper's hold everywhere, these at a point: they are estimates from below. Matrices are compared along the
+/// vector v*(x) they are multiplied with, which again can only be less than their norm.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Heterogeneity {
+    /// b_f²: Σ_i ‖∇f_i - ∇f‖² in x or in θ, whichever is larger, at the worst of the nodes' θ*(x).
+    pub b_f: f64,
+    /// b_g²: (1/m) Σ_i Σ_j of the squared differences of ∇θ g, ∇²θθ g and ∇²xθ g between nodes i and j at θ_j*(x), the
+    /// largest of the three.
+    pub b_g: f64,
+    /// b²: Σ_i ‖∇Φ_i(x) - ∇Φ(x)‖², what lemma 1 bounds, itself.
+    pub b: f64,
+}
+
+/// How far a batch is from the whole at one x and the nodes' θ*(x), the worst of the nodes. All are squares.
+///
+/// From 200 batches each. Matrices are again measured along v*(x). With full batches all are zero.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
+pub struct Variances {
+    /// σ²_{g,θ}, of ∇θ g.
+    pub g_theta: f64,
+    /// σ²_{g,θθ}, of ∇²θθ g.
+    pub g_theta_theta: f64,
+    /// σ²_{g,xθ}, of ∇²xθ g.
+    pub g_x_theta: f64,
+    /// σ²_{f,θ}, of ∇θ f.
+    pub f_theta: f64,
+    /// σ²_{f,x}, of ∇x f.
+    pub f_x: f64,
+}
+
+/// A node's answers at one point.
+struct Answers {
+    g_theta: Vec<f64>,
+    hv: Vec<f64>,
+    jv: Vec<f64>,
+    f_theta: Vec<f64>,
+    f_x: Vec<f64>,
+}
+
+impl Answers {
+    fn of<P: Problem>(problem: &P, x: &[f32], at: &Solution) -> Self {
+        let size = problem.dimensions();
+        let mut memory = Memory::new(size);
+        let mut oracle = Oracle::new(problem, x, &mut memory);
+        let [mut g_theta, mut hv, mut f_theta] = [0; 3].map(|_| vec![0.0; size.inner]);
+        let [mut jv, mut f_x] = [0; 2].map(|_| vec![0.0; size.outer]);
+        oracle.inner_gradient(&at.theta, &mut g_theta);
+        oracle.hessian_vector(&at.theta, &at.v, &mut hv);
+        oracle.cross_vector(&at.theta, &at.v, &mut jv);
+        oracle.outer_gradient_inner(&at.theta, &mut f_theta);
+        oracle.outer_gradient_outer(&at.theta, &mut f_x);
+        Self { g_theta, hv, jv, f_theta, f_x }
+    }
+}
+
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+/// The sum of squared distances from the mean.
+fn around_mean(vectors: &[&[f64]]) -> f64 {
+    let len = vectors.first().map_or(0, |vector| vector.len());
+    let count = vectors.len().max(1) as f64;
+    let mean: Vec<f64> =
+        (0..len).map(|at| vectors.iter().map(|vector| vector[at]).sum::<f64>() / count).collect();
+    vectors.iter().map(|vector| apart(vector, &mean)).sum()
+}
+
+fn largest(figures: impl IntoIterator<Item = f64>) -> f64 {
+    figures.into_iter().fold(0.0, f64::max)
+}
+
+/// ‖v‖², or one where there is nothing to multiply with.
+fn length(v: &[f32]) -> f64 {
+    let wide: Vec<f64> = v.iter().copied().map(f64::from).collect();
+    Some(dot(&wide, &wide)).filter(|length| *length > 0.0).unwrap_or(1.0)
+}
+
+fn solutions<P: Problem + Sync>(problems: &[&P], x: &[f32]) -> Result<Vec<Solution>, ExactError> {
+    let solved: Vec<_> = problems.par_iter().map(|problem| solve(*problem, x, None)).collect();
+    let numbered = |(node, solved): (usize, Result<Solution, ExactError>)| {
+        solved.map_err(|error| ExactError::Node { node, error: Box::new(error) })
+    };
+    solved.into_iter().enumerate().map(numbered).collect()
+}
+
+impl Heterogeneity {
+    /// Measures nodes whose θ have one length; m² evaluations of every oracle. The bits are the same for any number of
+    /// threads.
+    ///
+    /// # Errors
+    /// Names the node that cannot be solved at x, or whose θ is of another length.
+    pub fn measure<P: Problem + Sync>(problems: &[&P], x: &[f32]) -> Result<Self, ExactError> {
+        let needed = problems.first().ok_or(ExactError::Empty)?.dimensions().inner;
+        for (node, problem) in problems.iter().enumerate() {
+            let error = super::check_length("theta", problem.dimensions().inner, needed);
+            error.map_err(|error| ExactError::Node { node, error: Box::new(error) })?;
+        }
+        let solutions = solutions(problems, x)?;
+        let m = problems.len() as f64;
+        // Column j: what every node says at θ_j*.
+        let columns: Vec<[f64; 4]> = solutions
+            .par_iter()
+            .enumerate()
+            .map(|(own, at)| {
+                let all: Vec<Answers> =
+                    problems.iter().map(|problem| Answers::of(*problem, x, at)).collect();
+                let own = &all[own];
+                let sum = |of: fn(&Answers) -> &[f64]| -> f64 {
+                    all.iter().map(|other| apart(of(other), of(own))).sum()
+                };
+                let spread = |of: fn(&Answers) -> &[f64]| {
+                    around_mean(&all.iter().map(of).collect::<Vec<_>>())
+                };
+                let length = length(&at.v);
+                [
+                    spread(|a| &a.f_x).max(spread(|a| &a.f_theta)),
+                    sum(|a| &a.g_theta),
+                    sum(|a| &a.hv) / length,
+                    sum(|a| &a.jv) / length,
+                ]
+            })
+            .collect();
+        let mean = |at: usize| columns.iter().map(|column| column[at]).sum::<f64>() / m;
+        let hypergradients: Vec<&[f64]> = solutions.iter().map(|s| &s.hypergradient[..]).collect();
+        Ok(Self {
+            b_f: largest(columns.iter().map(|column| column[0])),
+            b_g: largest([mean(1), mean(2), mean(3)]),
+            b: around_mean(&hypergradients),
+        })
+    }
+}
+
+impl Variances {
+    /// Measures batches of a size; `seed` draws them.
+    ///
+    /// # Errors
+    /// Names the node that cannot be solved at x.
+    pub fn measure<P: Problem + Sync>(
+        problems: &[&P],
+        x: &[f32],
+        size: BatchSize,
+        seed: u64,
+    ) -> Result<Self, ExactError> {
+        let BatchSize::Drawn(size) = size else { return Ok(Self::default()) };
+        let solutions = solutions(problems, x)?;
+        let own: Vec<Self> = problems
+            .par_iter()
+            .zip(&solutions)
+            .enumerate()
+            .map(|(node, (problem, at))| Self::of_one(*problem, x, at, size, (seed, node as u32)))
+            .collect();
+        let worst = |of: fn(&Self) -> f64| largest(own.iter().map(of));
+        Ok(Self {
+            g_theta: worst(|own| own.g_theta),
+            g_theta_theta: worst(|own| own.g_theta_theta),
+            g_x_theta: worst(|own| own.g_x_theta),
+            f_theta: worst(|own| own.f_theta),
+            f_x: worst(|own| own.f_x),
+        })
+    }
+
+    fn of_one<P: Problem>(
+        problem: &P,
+        x: &[f32],
+        solution: &Solution,
+        size: NonZeroU32,
+        (seed, node): (u64, u32),
+    ) -> Self {
+        let whole = Answers::of(problem, x, solution);
+        let dimensions = problem.dimensions();
+        let mut workspace = vec![0.0; dimensions.workspace];
+        let (mut inner, mut outer) = (vec![0.0; dimensions.inner], vec![0.0; dimensions.outer]);
+        let draws = Draws { seed, node };
+        let sampler =
+            Sampler { draws, size: BatchSize::Drawn(size), sharing: Sharing::Independent };
+        let (at, v) = (Point { x, theta: &solution.theta }, &solution.v[..]);
+        let zero = vec![0.0; dimensions.inner];
+        let off = |found: &[f32], wanted: &[f64]| -> f64 {
+            found.iter().zip(wanted).map(|(a, b)| (f64::from(*a) - b) * (f64::from(*a) - b)).sum()
+        };
+        let mut sums = [0.0; 5];
+        for round in 0..DRAWS {
+            let mut count = Evaluations::default();
+            let mut ask = Oracles::new(problem, sampler, round, x, &mut count, &mut workspace);
+            ask.inner_gradient(at, &mut inner);
+            sums[0] += off(&inner, &whole.g_theta);
+            ask.hessian_vector(at, v, &mut inner);
+            sums[1] += off(&inner, &whole.hv);
+            inner.fill(0.0);
+            ask.add_outer_gradient_inner(at, 1.0, &mut inner);
+            sums[2] += off(&inner, &whole.f_theta);
+            // s = ∇x f - J v: with v = 0 the first, and J v is what is missing then.
+            ask.hypergradient(at, &zero, &mut outer);
+            sums[3] += off(&outer, &whole.f_x);
+            let f_x = outer.clone();
+            ask.hypergradient(at, v, &mut outer);
+            let product: Vec<f32> = f_x.iter().zip(&outer).map(|(f, s)| f - s).collect();
+            sums[4] += off(&product, &whole.jv);
+        }
+        let [g_theta, hv, f_theta, f_x, jv] = sums.map(|sum| sum / DRAWS as f64);
+        let length = length(v);
+        Self { g_theta, g_theta_theta: hv / length, g_x_theta: jv / length, f_theta, f_x }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quadratics::QuadraticRecipe;
+    use crate::synthetic::Recipe;
+
+    #[test]
+    fn nodes_that_are_alike_do_not_differ_and_others_do_as_said() {
+        let x = [0.3, -0.2, 0.4];
+        for heterogeneity in [0.0, 1.0] {
+            let recipe = QuadraticRecipe { outer: 3, inner: 2, heterogeneity, seed: 4 };
+            let data: Vec<_> = (0..4).map(|node| recipe.node(node)).collect();
+            let problems: Vec<_> = data.iter().map(|data| data.problem().unwrap()).collect();
+            let found = Heterogeneity::measure(&problems.iter().collect::<Vec<_>>(), &x).unwrap();
+            if heterogeneity == 0.0 {
+                assert!(found.b_f < 1.0e-9 && found.b_g < 1.0e-9 && found.b < 1.0e-9, "{found:?}");
+                continue;
+            }
+            // Against the closed form.
+            let hypergradients: Vec<Vec<f64>> = problems
+                .iter()
+                .map(|problem| {
+                    let (mut v, mut out) = ([0.0; 2], [0.0; 3]);
+                    problem.hypergradient(&x, &mut v, &mut out);
+                    out.map(f64::from).to_vec()
+                })
+                .collect();
+            let all: Vec<&[f64]> = hypergradients.iter().map(|a| &a[..]).collect();
+            let wanted = around_mean(&all);
+            assert!((found.b - wanted).abs() < 1.0e-5 * wanted, "{found:?}, not {wanted}");
+            // ∇θ f = θ - t differs by t alone, ∇x f by r q.
+            let part = |of: fn(usize) -> bool| {
+                let own = |problem: &lopa_core::problems::Quadratic<'_>| -> Vec<f64> {
+                    let parts = problem.parts();
+                    let scale = if of(0) { parts.rigidity } else { 1.0 };
+                    let vector = if of(0) { parts.centre } else { parts.target };
+                    vector.iter().map(|a| f64::from(scale * a)).collect()
+                };
+                let vectors: Vec<Vec<f64>> = problems.iter().map(own).collect();
+                around_mean(&vectors.iter().map(|a| &a[..]).collect::<Vec<_>>())
+            };
+            let wanted = part(|_| true).max(part(|_| false));
+            assert!((found.b_f - wanted).abs() < 1.0e-5 * wanted, "{found:?}, not {wanted}");
+            assert!(found.b_g > 0.1);
+        }
+    }
+
+    #[test]
+    fn batches_four_times_as_large_have_a_quarter_of_the_variance() {
+        let recipe = Recipe { features: 4, relevant: 2, samples: 60, seed: 1 };
+        let shards: Vec<_> = (0..3).map(|node| recipe.shard(node)).collect();
+        let problems: Vec<_> = shards.iter().map(|shard| shard.logistic().unwrap()).collect();
+        let all: Vec<_> = problems.iter().collect();
+        let measure = |size| Variances::measure(&all, &[-2.0; 4], size, 7).unwrap();
+        let (small, large) = (measure(BatchSize::drawn(5)), measure(BatchSize::drawn(20)));
+        for (a, b) in [
+            (small.g_theta, large.g_theta),
+            (small.g_theta_theta, large.g_theta_theta),
+            (small.f_theta, large.f_theta),
+        ] {
+            assert!((2.8..5.6).contains(&(a / b)), "{small:?}, {large:?}");
+        }
+        // The regulariser knows no samples, and f does not look at x.
+        assert!(small.g_x_theta < 1.0e-9 && small.f_x == 0.0, "{small:?}");
+        assert_eq!(measure(BatchSize::Full), Variances::default());
+    }
+}

@@ -1,0 +1,41 @@
+//! What the paper's theory knows of an experiment.
+
+use lopa_core::node::State;
+use lopa_core::problems::AnyProblem;
+
+use super::{Prepared, RunError};
+use crate::exact::{Constants, Exact, Heterogeneity, Theory, Variances};
+
+impl Prepared {
+    /// Measures the constants of the assumptions where the run starts. For 784 features it takes some seconds, for a
+    /// large shared layer minutes.
+    ///
+    /// # Errors
+    /// Says which node's problem cannot be evaluated there.
+    pub fn theory(&self) -> Result<Theory, RunError> {
+        let failed = |error| RunError::Input(format!("theory: {error}"));
+        let samples = self.material.samples()?;
+        let problems = self.material.problems(self.experiment.problem, &samples)?;
+        let problems: Vec<&AnyProblem<'_>> = problems.iter().collect();
+        let seed = self.experiment.run.seed;
+        let size = |problem: &&&AnyProblem<'_>| lopa_core::problem::Problem::dimensions(**problem);
+        let largest = problems.iter().map(|problem| size(&problem));
+        let (outer, inner) =
+            largest.fold((0, 0), |(n, p), size| (n.max(size.outer), p.max(size.inner)));
+        let x = self.x0(outer);
+        let zeros = vec![0.0; outer.max(inner)];
+        let start = problems.iter().map(|problem| {
+            let (n, p) = (&zeros[..outer], &zeros[..size(&problem).inner]);
+            (*problem, State { round: 0, epoch: 0, x: &x, theta: p, v: p, z: n, y: n })
+        });
+        Ok(Theory {
+            start: Exact::default().measure(start).map_err(failed)?,
+            constants: Constants::measure(problems.iter().copied(), &x, seed).map_err(failed)?,
+            heterogeneity: Heterogeneity::measure(&problems, &x).map_err(failed)?,
+            variances: Variances::measure(&problems, &x, self.experiment.batch(), seed)
+                .map_err(failed)?,
+            rho: self.weights.spectrum().rho(),
+            nodes: problems.len(),
+        })
+    }
+}
