@@ -10,6 +10,8 @@ use command::Failure;
 use command::compare::Compare;
 use command::data::Data;
 use command::demonstration::{self, Demonstration};
+#[cfg(unix)]
+use command::fleet::FleetCommand;
 use command::run::Run;
 use command::shard::ShardCommand;
 use command::sweep::SweepCommand;
@@ -25,7 +27,8 @@ use command::topology::Topology;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
-                  lopa shard network.toml --out blobs\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
+                  lopa shard network.toml --out blobs\n  lopa fleet network.toml --emulate --out results\n  \
+                  lopa topology ring --nodes 10\n  lopa data list\n\n\
                   Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
 )]
 struct Arguments {
@@ -41,6 +44,8 @@ enum Command {
     Compare(Compare),
     Sweep(SweepCommand),
     Shard(ShardCommand),
+    #[cfg(unix)]
+    Fleet(Box<FleetCommand>),
     Topology(Topology),
     Data(Data),
     /// Prints a completion script for a shell.
@@ -59,6 +64,8 @@ fn main() -> ExitCode {
         Some(Command::Compare(compare)) => compare.run(),
         Some(Command::Sweep(sweep)) => sweep.run(),
         Some(Command::Shard(shard)) => shard.run(),
+        #[cfg(unix)]
+        Some(Command::Fleet(fleet)) => fleet.run(),
         Some(Command::Topology(topology)) => topology.run(),
         Some(Command::Data(data)) => data.run(),
         Some(Command::Completions { shell }) => {

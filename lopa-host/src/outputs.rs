@@ -67,6 +67,14 @@ struct NodeState<'a> {
     y: &'a [f32],
 }
 
+impl<'a> NodeState<'a> {
+    fn of(node: &'a SimulatedNode<AnyProblem<'_>>) -> Self {
+        let s = node.state();
+        let id = node.config().sampler.draws.node;
+        Self { id, x: s.x, theta: s.theta, v: s.v, z: s.z, y: s.y }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct States<'a> {
     iteration: u64,
@@ -83,6 +91,8 @@ struct Summary<'a> {
     rho: f64,
     losses: u64,
     metrics: BTreeMap<&'a str, Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<&'a serde_json::Value>,
     experiment: &'a Experiment,
 }
 
@@ -101,6 +111,8 @@ pub struct Results<'a> {
     pub finished: bool,
     /// How often nodes over links lost one another, or thought so.
     pub losses: u64,
+    /// Of a fleet: what came of it, for `summary.json`, and in a sentence.
+    pub fleet: Option<(&'a serde_json::Value, &'a str)>,
 }
 
 impl Outputs {
@@ -134,11 +146,7 @@ impl Outputs {
             self.put("nodes.csv", record.csv().as_bytes())?;
         }
         let iteration = nodes.first().map_or(0, |node| node.state().round);
-        let state = |(id, node)| {
-            let s = SimulatedNode::state(node);
-            NodeState { id, x: s.x, theta: s.theta, v: s.v, z: s.z, y: s.y }
-        };
-        let nodes: Vec<NodeState<'_>> = (0..).zip(nodes).map(state).collect();
+        let nodes: Vec<NodeState<'_>> = nodes.iter().map(NodeState::of).collect();
         let last = record.rows().last();
         let metrics = record.columns().iter().enumerate().skip(1);
         let summary = Summary {
@@ -152,6 +160,7 @@ impl Outputs {
             metrics: metrics
                 .map(|(at, column)| (column.name.as_str(), last.and_then(|row| row[at])))
                 .collect(),
+            fleet: results.fleet.map(|(account, _)| account),
             experiment: prepared.experiment(),
         };
         self.put("summary.json", &json(&summary))?;

@@ -136,7 +136,7 @@ fn blobs_and_budgets_are_written() {
     let blob = loaded.blob().unwrap();
     assert_eq!((blob.node(), blob.checkpoint_every(), blob.plan().rounds), (3, 7, 30));
     let peers: Vec<_> = blob.peers().map(|peer| (peer.node, peer.link)).collect();
-    assert_eq!(peers, [(2, 0), (4, 1)]);
+    assert_eq!(peers, [(2, 1), (4, 2)]);
     assert!(matches!(blob.problem(), AnyProblem::Logistic(_)));
     let csv = fs::read_to_string(dir.path().join("blobs/budget.csv")).unwrap();
     assert_eq!(csv.lines().count(), 6);

@@ -40,7 +40,8 @@ pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<Strin
     if !results.finished {
         notes.push(format!("Not finished: {round} of {} rounds are done.", run.iterations));
     }
-    if results.losses > 0 {
+    notes.extend(results.fleet.map(|(_, note)| note.to_owned()));
+    if results.losses > 0 && results.fleet.is_none() {
         notes.push(format!(
             "Nodes lost one another {} times: the bits are not those of one memory.",
             results.losses

@@ -211,7 +211,7 @@ impl Prepared {
     }
 
     /// The weights of the Lyapunov function, from constants measured where x starts, wherever it is now.
-    fn coefficients(
+    pub(crate) fn coefficients(
         &self,
         simulation: &Simulation<AnyProblem<'_>>,
     ) -> Result<Coefficients, RunError> {
@@ -413,6 +413,7 @@ impl Run<'_> {
             node_record: self.prepared.experiment.run.per_node.then_some(&self.nodes),
             finished,
             losses: engine.losses(),
+            fleet: None,
         })
     }
 
