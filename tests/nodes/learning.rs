@@ -11,7 +11,7 @@ use super::{PATIENT, assert_simulated_bits, fleet, prepared, run};
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn ten_boards_learn_mnist() {
     let Some(dir) = folder("mnist") else { return };
-    // Pixels stay bytes in the blobs.
+    // Pixels stay bytes in the blobs. LG, as bytes on emulated lines are what takes time.
     let prepared = prepared(&format!(
         r#"
         network = {{ nodes = 10 }}
@@ -23,7 +23,7 @@ fn ten_boards_learn_mnist() {
         classes = ["0", "1"]
         samples = 12000
         [algorithm]
-        name = "lopa-gt"
+        name = "lopa-lg"
         alpha = 0.1
         beta = 0.1
         lambda = 0.1
@@ -56,7 +56,7 @@ fn a_shared_layer_of_21980_weights_travels_in_chunks() {
         r#"
         network = {{ nodes = 2, topology = "path" }}
         problem = {{ kind = "shared-layer", hidden = 28, mu = 0.1 }}
-        run = {{ iterations = 3, x0 = {{ random = 0.1 }} }}
+        run = {{ iterations = 2, x0 = {{ random = 0.1 }} }}
         [data]
         {data}
         [algorithm]
@@ -77,5 +77,5 @@ fn a_shared_layer_of_21980_weights_travels_in_chunks() {
     let reading = fleet.client(0).unwrap().reading().unwrap();
     assert_eq!(reading.variables[0].len(), 21_980);
     // 32 elements of x and of y a frame: 687 frames a round at least.
-    assert!(reading.counters.sent >= 3 * 687, "{:?}", reading.counters);
+    assert!(reading.counters.sent >= 2 * 687, "{:?}", reading.counters);
 }

@@ -9,8 +9,10 @@ use lopa_core::wire::Status;
 
 use super::emulated::{Emulated, FleetError};
 
-/// How often boards are asked where they are: so seldom that they have time to learn.
-const LOOK: Duration = Duration::from_millis(30);
+/// How often boards are asked where they are: so seldom that they have time to learn,
+const LOOK: Duration = Duration::from_millis(500);
+/// but often while something is to happen in a certain round.
+const LOOK_SHARP: Duration = Duration::from_millis(30);
 /// A fleet that does not move for so long, or for three times its silence, is stuck.
 const STUCK: Duration = Duration::from_secs(300);
 
@@ -338,7 +340,8 @@ impl Course {
                 let refused = known.iter().flatten().any(|status| status.refused > 0);
                 return Err(CourseError::Stuck { round: slowest, refused });
             }
-            std::thread::sleep(LOOK);
+            let waits = self.accidents.iter().any(|(_, stage)| *stage != Stage::Over);
+            std::thread::sleep(if waits { LOOK_SHARP } else { LOOK });
         }
     }
 

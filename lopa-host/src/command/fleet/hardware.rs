@@ -124,7 +124,7 @@ pub(super) fn stop(prepared: &Prepared) -> Result<(), Failure> {
 }
 
 /// Tells every board the same, and says what they answered.
-fn each(
+pub(super) fn each(
     fleet: &mut Connected,
     tell: impl Fn(&mut lopa_host::fleet::Client) -> Result<bool, lopa_host::fleet::Silence>,
     what: &str,

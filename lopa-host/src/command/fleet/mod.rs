@@ -25,7 +25,8 @@ use emulate::Emulation;
 /// where all start, and the last.
 ///
 /// For real boards the file has a table "fleet": board, and for each [[fleet.node]] its id, port and probe. With
-/// wiring = "routed" this host passes frames on between boards, as long as start or monitor run.
+/// wiring = "routed" this host passes frames on between boards, as long as start or monitor run; when they end early they
+/// have the boards pause.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa fleet network.toml --emulate --out results\n  \
                   lopa fleet network.toml --emulate --out results --corrupt 0.1 --cut 0-1@50+2\n  \

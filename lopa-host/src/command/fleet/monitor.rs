@@ -6,7 +6,7 @@ use lopa_core::wire::Counters;
 use lopa_host::fleet::Connected;
 use lopa_host::run::Prepared;
 
-use super::hardware::{LOOK, done};
+use super::hardware::{LOOK, done, each};
 use super::progress::Progress;
 use crate::command::{Failure, interrupts, print};
 
@@ -70,8 +70,11 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
         }
         if stop.load(Ordering::Relaxed) {
             bars.clear();
-            let waits = if fleet.routed() { "; boards wait for their router" } else { "" };
-            return print(&format!("boards go on without being watched{waits}\n"));
+            if fleet.routed() {
+                // Without a router they would take each other for dead, and learn alone.
+                return each(&mut fleet, |client| client.stop(), "pause");
+            }
+            return print("boards go on without being watched\n");
         }
         std::thread::sleep(LOOK);
     }
