@@ -248,3 +248,53 @@ fn the_host_is_the_router_of_boards_without_lines_of_their_own() {
     let (read, run) = (dir.path().join("read/state.json"), dir.path().join("run/state.json"));
     assert_eq!(states(&read), states(&run));
 }
+
+/// Processes whose working directory is in a folder.
+#[cfg(target_os = "linux")]
+fn processes_in(folder: &Path) -> usize {
+    let folder = folder.canonicalize().unwrap();
+    let own = |entry: std::io::Result<fs::DirEntry>| {
+        let place = fs::read_link(entry.ok()?.path().join("cwd")).ok()?;
+        place.starts_with(&folder).then_some(())
+    };
+    fs::read_dir("/proc").unwrap().filter_map(own).count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn whoever_ends_a_fleet_leaves_no_emulator_behind() {
+    use std::process::{Command, Stdio};
+    for (signals, how) in [(1, "INT"), (2, "TERM")] {
+        let dir = tempfile::tempdir().unwrap();
+        let temporary = dir.path().join("temporary");
+        fs::create_dir(&temporary).unwrap();
+        // So much to learn that boards are at it for long; the simulation is done in a second or two.
+        let file = network(&[
+            ("iterations = 60", "iterations = 30000"),
+            ("_every = 20", "_every = 10000"),
+        ]);
+        fs::write(dir.path().join("net.toml"), file).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lopa"))
+            .current_dir(dir.path())
+            .env("TMPDIR", &temporary)
+            .args(["fleet", "net.toml", "--emulate", "--out", "out"])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while processes_in(&temporary) < 4 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        for _ in 0..signals {
+            let id = child.id().to_string();
+            // The second may come too late, and need not come at all then.
+            let _ =
+                Command::new("kill").args([&format!("-{how}"), &id]).stderr(Stdio::null()).status();
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{how}");
+        assert_eq!(processes_in(&temporary), 0, "{how}");
+        // Nothing was written.
+        assert_eq!(fs::read_dir(dir.path().join("out")).unwrap().count(), 0, "{how}");
+    }
+}

@@ -65,7 +65,7 @@ fn when_a_board_dies_the_rest_finds_its_own_optimum() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_board_that_was_missed_joins_again_from_its_checkpoint() {
+fn a_board_that_was_missed_joins_again() {
     let prepared = ring();
     let mut fleet = fleet(&prepared, None, SILENCE, None);
     let accidents = [Accident::kill("2@50").unwrap(), Accident::restart("2@100").unwrap()];
@@ -76,9 +76,6 @@ fn a_board_that_was_missed_joins_again_from_its_checkpoint() {
         assert_eq!((status.round, status.met, status.dead), (ROUNDS, 2, 0), "node {node}");
     }
     assert_eq!((readings.len(), readings[&2].status.session), (NODES, 2));
-    // It did not begin anew: what it computed before counts on in its checkpoint.
-    let [evaluations, ..] = readings[&2].evaluations;
-    assert!(evaluations > ROUNDS - 100 + 20, "{evaluations} evaluations");
     let far = distance(&mut fleet, &[0, 1, 2, 3, 4]);
     println!("{far:e} from everybody's optimum");
     assert!(far < 1e-4, "{far:e}");

@@ -15,7 +15,7 @@ pub enum ImageError {
     /// Cargo does not run.
     Cargo(std::io::Error),
     /// The compiler has no library for the board's target.
-    Target(&'static str),
+    Target(String),
     /// It does not build.
     Build(String),
     /// There is no image where one was named.
@@ -55,40 +55,71 @@ pub fn folder(named: Option<&Path>) -> PathBuf {
     }
 }
 
+/// Programs of the firmware's folder, and how they are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Build<'a> {
+    /// The package.
+    pub package: &'a str,
+    /// Programs of it.
+    pub programs: &'a [&'a str],
+    /// The target.
+    pub target: &'a str,
+    /// Features.
+    pub features: &'a [&'a str],
+    /// The optimisation level, if not the firmware's own.
+    pub level: Option<&'a str>,
+}
+
+impl Build<'_> {
+    /// Builds, and says in which folder the programs are.
+    ///
+    /// # Errors
+    /// Says what is missing, with the command that installs it.
+    pub fn run(&self, firmware: &Path) -> Result<PathBuf, ImageError> {
+        let Self { package, programs, target, features, level } = *self;
+        let manifest = firmware.join("Cargo.toml");
+        if !manifest.is_file() {
+            return Err(ImageError::Missing(firmware.to_path_buf()));
+        }
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args(["build", "--release", "--locked", "--package", package, "--target", target]);
+        cargo.arg("--manifest-path").arg(&manifest);
+        for program in programs {
+            cargo.args(["--bin", program]);
+        }
+        // A folder for each kind of build, or one could run what another has just replaced.
+        let mut directory = firmware.join("target");
+        if let Some(level) = level {
+            directory = directory.join(format!("level-{level}"));
+            cargo.args(["--config", &format!("profile.release.opt-level={level:?}")]);
+        }
+        for feature in features {
+            directory = directory.join(feature);
+            cargo.args(["--features", feature]);
+        }
+        cargo.arg("--target-dir").arg(&directory);
+        // Flags meant for the host's build, such as coverage, are no good on a chip.
+        for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
+            cargo.env_remove(name);
+        }
+        let output = cargo.stdin(Stdio::null()).output().map_err(ImageError::Cargo)?;
+        if output.status.success() {
+            return Ok(directory.join(target).join("release"));
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let missing = said.contains("may not be installed");
+        Err(if missing { ImageError::Target(target.into()) } else { ImageError::Build(said) })
+    }
+}
+
 /// Builds a board's program in the firmware's folder, and says where it is.
 ///
 /// # Errors
 /// Says what is missing, with the command that installs it.
 pub fn build(firmware: &Path, board: &Board) -> Result<PathBuf, ImageError> {
-    let manifest = firmware.join("Cargo.toml");
-    if !manifest.is_file() {
-        return Err(ImageError::Missing(firmware.to_path_buf()));
-    }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    cargo.args(["build", "--release", "--locked", "--package", board.name, "--bin", board.name]);
-    cargo.args(["--target", board.target]).arg("--manifest-path").arg(&manifest);
-    // A folder for each kind of build: a fleet must not run what another build has just replaced.
-    let mut directory = firmware.join("target");
-    for feature in board.features {
-        directory = directory.join(feature);
-        cargo.args(["--features", feature]);
-    }
-    cargo.arg("--target-dir").arg(&directory);
-    // Flags meant for the host's build, such as coverage, are no good on a chip.
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
-        cargo.env_remove(name);
-    }
-    let output = cargo.stdin(Stdio::null()).output().map_err(ImageError::Cargo)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let missing = said.contains("may not be installed");
-        return Err(if missing {
-            ImageError::Target(board.target)
-        } else {
-            ImageError::Build(said)
-        });
-    }
-    given(&directory.join(board.target).join("release").join(board.name))
+    let Board { name, target, features, .. } = *board;
+    let build = Build { package: name, programs: &[name], target, features, level: None };
+    given(&build.run(firmware)?.join(name))
 }
 
 /// A program that is built already.

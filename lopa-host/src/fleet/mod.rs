@@ -4,7 +4,7 @@
 //! - [`emulator`]: a board as a process; [`Emulated`]: a fleet of them, wired as its blobs say;
 //! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in the middle, router and spoilsport;
 //!   [`Client`]: the host at a node's control link, the same for emulated and real boards;
-//! - [`Course`]: what is done to a fleet while it learns; [`reference`]: what it should come to;
+//! - [`Course`]: what is done to a fleet while it learns; [`mod@reference`]: what it should come to;
 //! - [`Account`]: what came of it;
 //! - [`flash`]: real boards flashed; [`Connected`]: real boards that are plugged in.
 //!
