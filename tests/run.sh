@@ -65,5 +65,6 @@ cargo test --locked -p lopa-core --features micromath --lib
 
 step "Tests on emulated chips, budgets of boards, and the link-time proof"
 cargo test --locked -p lopa-tests -- --ignored
+cargo test --locked -p lopa-host --test fleet -- --ignored
 
 step "All passed"

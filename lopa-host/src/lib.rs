@@ -9,6 +9,7 @@
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
 //! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
+//! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
 //! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
@@ -19,6 +20,8 @@ pub mod data;
 pub mod exact;
 pub mod fault;
 pub mod files;
+#[cfg(unix)]
+pub mod fleet;
 pub mod linked;
 pub mod metrics;
 pub mod outputs;

@@ -11,6 +11,8 @@ use command::algorithms::Algorithms;
 use command::compare::Compare;
 use command::data::Data;
 use command::demonstration::{self, Demonstration};
+#[cfg(unix)]
+use command::fleet::FleetCommand;
 use command::run::Run;
 use command::shard::ShardCommand;
 use command::sweep::SweepCommand;
@@ -29,7 +31,8 @@ use command::tune::TuneCommand;
     after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
                   lopa tune lopa.toml spdb.toml --out tuned\n  \
-                  lopa shard network.toml --out blobs\n  lopa algorithms\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
+                  lopa shard network.toml --out blobs\n  lopa fleet network.toml --emulate --out results\n  \
+                  lopa algorithms\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
                   Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
 )]
 struct Arguments {
@@ -47,6 +50,8 @@ enum Command {
     Tune(TuneCommand),
     Theory(TheoryCommand),
     Shard(ShardCommand),
+    #[cfg(unix)]
+    Fleet(Box<FleetCommand>),
     Algorithms(Algorithms),
     Topology(Topology),
     Data(Data),
@@ -68,6 +73,8 @@ fn main() -> ExitCode {
         Some(Command::Tune(tune)) => tune.run(),
         Some(Command::Theory(theory)) => theory.run(),
         Some(Command::Shard(shard)) => shard.run(),
+        #[cfg(unix)]
+        Some(Command::Fleet(fleet)) => fleet.run(),
         Some(Command::Algorithms(algorithms)) => algorithms.run(),
         Some(Command::Topology(topology)) => topology.run(),
         Some(Command::Data(data)) => data.run(),

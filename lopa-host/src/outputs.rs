@@ -73,8 +73,8 @@ struct NodeState<'a> {
 }
 
 impl<'a> NodeState<'a> {
-    fn new((id, node): (u32, &NodeView<'a, AnyProblem<'a>>)) -> Self {
-        let NodeView { x, theta, v, z, y, .. } = *node;
+    fn new(node: &NodeView<'a, AnyProblem<'a>>) -> Self {
+        let NodeView { id, x, theta, v, z, y, .. } = *node;
         Self { id, x, theta, v, z, y, extra: node.extra.iter().copied().collect() }
     }
 }
@@ -98,6 +98,8 @@ struct Summary<'a> {
     rho: f64,
     losses: u64,
     metrics: BTreeMap<&'a str, Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<&'a serde_json::Value>,
     experiment: &'a Experiment,
 }
 
@@ -116,6 +118,8 @@ pub struct Results<'a> {
     pub finished: bool,
     /// How often nodes over links lost one another, or thought so.
     pub losses: u64,
+    /// Of a fleet: what came of it, for `summary.json`, and in a sentence.
+    pub fleet: Option<(&'a serde_json::Value, &'a str)>,
 }
 
 impl Outputs {
@@ -149,7 +153,7 @@ impl Outputs {
             self.put("nodes.csv", record.csv().as_bytes())?;
         }
         let iteration = nodes.first().map_or(0, |node| node.round);
-        let nodes: Vec<NodeState<'_>> = (0..).zip(nodes).map(NodeState::new).collect();
+        let nodes: Vec<NodeState<'_>> = nodes.iter().map(NodeState::new).collect();
         let about = prepared.experiment().algorithm.name.about();
         let last = record.rows().last();
         let metrics = record.columns().iter().enumerate().skip(1);
@@ -167,6 +171,7 @@ impl Outputs {
             metrics: metrics
                 .map(|(at, column)| (column.name.as_str(), last.and_then(|row| row[at])))
                 .collect(),
+            fleet: results.fleet.map(|(account, _)| account),
             experiment: prepared.experiment(),
         };
         self.put("summary.json", &json(&summary))?;

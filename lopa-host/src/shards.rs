@@ -24,16 +24,19 @@
 use std::fmt;
 
 use lopa_core::blob::{self, Blob, BlobError, Plan, Start};
-use lopa_core::exchange::Peer;
+use lopa_core::exchange::{Peer, Timing};
 use lopa_core::node::Scheme;
 use lopa_core::wire::{self, Acks, Body, Data, Floats, Held, Message, Seal};
 use serde::Serialize;
 
+use crate::config::Wires;
 use crate::linked::{Linking, Wiring};
 use crate::run::{Prepared, RunError, linking};
 
 /// Serial lines of a board to neighbours, at most.
 pub const LINES: usize = 4;
+/// Floats of a chunk that the node program holds, y behind x with gradient tracking.
+pub const VALUES: u32 = 64;
 
 /// A node's blob and what it costs.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +74,19 @@ pub struct Limits {
     pub flash: Option<usize>,
     /// Bytes of RAM for a node.
     pub ram: Option<usize>,
+}
+
+/// What of the blobs is not as the file has it. None of it changes a bit of what is learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Form {
+    /// The wiring.
+    pub wiring: Option<Wires>,
+    /// The most floats of a chunk, y behind x with gradient tracking: longer chunks are cut shorter.
+    pub values: Option<u32>,
+    /// When to lose patience.
+    pub timing: Option<Timing>,
+    /// Rounds between checkpoints, where the file names none.
+    pub checkpoint_every: Option<u32>,
 }
 
 /// Why there are no blobs.
@@ -163,6 +179,14 @@ impl Loaded {
 /// # Errors
 /// Names the first node that does not fit.
 pub fn shard(prepared: &Prepared, limits: Limits) -> Result<Vec<Shard>, ShardError> {
+    shard_as(prepared, limits, Form::default())
+}
+
+/// The same in another form.
+///
+/// # Errors
+/// As [`shard`].
+pub fn shard_as(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<Shard>, ShardError> {
     let samples = prepared.material().samples()?;
     let simulation = prepared.simulation(&samples)?;
     let nodes = simulation.nodes();
@@ -173,10 +197,17 @@ pub fn shard(prepared: &Prepared, limits: Limits) -> Result<Vec<Shard>, ShardErr
     }
     let degrees: Vec<usize> = peers.iter().map(Vec::len).collect();
     let scheme = experiment.algorithm.scheme().map_err(RunError::from)?;
-    let table = experiment.links.clone().unwrap_or_default();
-    let linking = linking(&table, scheme, &degrees);
+    let mut table = experiment.links.clone().unwrap_or_default();
+    table.wiring = form.wiring.unwrap_or(table.wiring);
+    if let Some(values) = form.values {
+        let vectors = if scheme == Scheme::GradientTracking { 2 } else { 1 };
+        table.chunk = table.chunk.min((values / vectors).max(1));
+    }
+    let mut linking = linking(&table, scheme, &degrees);
+    linking.timing = form.timing.unwrap_or(linking.timing);
     let network = network(prepared, nodes.first().map_or(&[][..], |node| node.state().x));
-    let checkpoint_every = experiment.run.checkpoint_every.unwrap_or(0);
+    let checkpoint_every =
+        experiment.run.checkpoint_every.unwrap_or(form.checkpoint_every.unwrap_or(0).into());
     let mut shards = Vec::new();
     for ((number, node), peers) in (0..).zip(nodes).zip(&mut peers) {
         if linking.wiring == Wiring::Direct {

@@ -185,6 +185,27 @@ fn what_does_not_fit_is_refused_and_earlier_blobs_stay() {
     assert!(loaded.blob().unwrap_err().to_string().contains("there are"));
 }
 
+#[test]
+fn blobs_of_a_larger_network_do_not_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("large.toml"), good()).unwrap();
+    let small = good().replace("nodes = 5", "nodes = 3");
+    fs::write(dir.path().join("small.toml"), small).unwrap();
+    assert!(lopa(dir.path(), &["shard", "large.toml", "--out", "blobs"]).status.success());
+    for other in ["node-x.blob", "node-7.blob.old", "notes.txt"] {
+        fs::write(dir.path().join("blobs").join(other), "somebody's").unwrap();
+    }
+    assert!(lopa(dir.path(), &["shard", "small.toml", "--out", "blobs"]).status.success());
+    let names = fs::read_dir(dir.path().join("blobs")).unwrap();
+    let mut names: Vec<_> = names.map(|a| a.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let blobs = ["node-0.blob", "node-1.blob", "node-2.blob", "node-7.blob.old", "node-x.blob"];
+    assert_eq!(names, [&["budget.csv"][..], &blobs, &["notes.txt"]].concat());
+    // GT sends x and y: a chunk is no longer than a board has room for.
+    let loaded = Loaded::new(&fs::read(dir.path().join("blobs/node-0.blob")).unwrap());
+    assert_eq!(loaded.blob().unwrap().plan().chunk, 32);
+}
+
 /// What the budget says of bytes against what nodes send over simulated lines.
 #[test]
 fn the_bytes_of_the_budget_are_the_bytes_on_the_wire() {

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use lopa_core::math::Kind;
+use lopa_host::fleet::image;
 
 /// A program that takes longer hangs; the slowest takes seconds.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -130,38 +131,9 @@ fn build_programs(
     features: &[&str],
     level: &str,
 ) -> Result<PathBuf, String> {
-    let firmware = Path::new(env!("CARGO_MANIFEST_DIR")).join("../firmware");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    cargo.args(["build", "--release", "--locked", "--package", package, "--target", target]);
-    cargo.arg("--manifest-path").arg(firmware.join("Cargo.toml"));
-    for program in programs {
-        cargo.args(["--bin", program]);
-    }
-    // A directory for each kind of build, or one test could run what another has just replaced.
-    let mut directory = firmware.join("target");
-    if level != "3" {
-        directory = directory.join(format!("level-{level}"));
-        cargo.args(["--config", &format!("profile.release.opt-level={level:?}")]);
-    }
-    for feature in features {
-        directory = directory.join(feature);
-        cargo.args(["--features", feature]);
-    }
-    cargo.arg("--target-dir").arg(&directory);
-    // Flags meant for the host's build, such as coverage, are no good on a chip.
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
-        cargo.env_remove(name);
-    }
-    let output = cargo.output().map_err(|error| format!("cargo does not run: {error}"))?;
-    if output.status.success() {
-        return Ok(directory.join(target).join("release"));
-    }
-    let mut error = format!("building {programs:?} for {target} failed\n");
-    error += &String::from_utf8_lossy(&output.stderr);
-    if error.contains("may not be installed") {
-        error += &format!("\nthe target is missing: rustup target add {target}");
-    }
-    Err(error)
+    let level = Some(level).filter(|level| *level != "3");
+    let build = image::Build { package, programs, target, features, level };
+    build.run(&image::folder(None)).map_err(|error| format!("{programs:?} for {target}: {error}"))
 }
 
 fn how_to_get(emulator: &str) -> String {

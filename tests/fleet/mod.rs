@@ -135,25 +135,30 @@ pub fn linking(wiring: Wiring, chunk: u32, values: usize) -> Linking {
 impl Fleet {
     /// The exact optimum of some nodes together, in f64: their mean hypergradient is affine in x.
     pub fn optimum(&self, nodes: &[usize]) -> Vec<f64> {
-        let n = self.outer;
-        let mean = |x: &[f64]| -> Vec<f64> {
-            let mut sum = vec![0.0; n];
-            for &node in nodes {
-                let gradient = hypergradient(&self.problem(node), x);
-                sum.iter_mut().zip(gradient).for_each(|(s, g)| *s += g / nodes.len() as f64);
-            }
-            sum
-        };
-        let zero = mean(&vec![0.0; n]);
-        let column = |i: usize| {
-            let mut e = vec![0.0; n];
-            e[i] = 1.0;
-            mean(&e).iter().zip(&zero).map(|(a, b)| a - b).collect::<Vec<f64>>()
-        };
-        let columns: Vec<Vec<f64>> = (0..n).map(column).collect();
-        // The Hessian is symmetric: its columns are its rows.
-        matrix::solve(&columns, &zero.iter().map(|b| -b).collect::<Vec<_>>())
+        optimum(&nodes.iter().map(|&node| self.problem(node)).collect::<Vec<_>>())
     }
+}
+
+/// The exact optimum of quadratics together, in f64.
+pub fn optimum(problems: &[Quadratic<'_>]) -> Vec<f64> {
+    let n = problems[0].parts().centre.len();
+    let mean = |x: &[f64]| -> Vec<f64> {
+        let mut sum = vec![0.0; n];
+        for problem in problems {
+            let gradient = hypergradient(problem, x);
+            sum.iter_mut().zip(gradient).for_each(|(s, g)| *s += g / problems.len() as f64);
+        }
+        sum
+    };
+    let zero = mean(&vec![0.0; n]);
+    let column = |i: usize| {
+        let mut e = vec![0.0; n];
+        e[i] = 1.0;
+        mean(&e).iter().zip(&zero).map(|(a, b)| a - b).collect::<Vec<f64>>()
+    };
+    let columns: Vec<Vec<f64>> = (0..n).map(column).collect();
+    // The Hessian is symmetric: its columns are its rows.
+    matrix::solve(&columns, &zero.iter().map(|b| -b).collect::<Vec<_>>())
 }
 
 /// ∇Φ of one node, from its parts.

@@ -1,184 +1,99 @@
 //! The node program on emulated boards: real firmware, real serial lines, the same bits as on a host.
 
-mod board;
-#[path = "../emulator/mod.rs"]
-#[allow(dead_code, reason = "each test binary uses its part")]
-mod emulator;
-mod host;
+mod accidents;
+#[path = "../../lopa-host/tests/common/data.rs"]
+mod data;
+mod direct;
+mod learning;
+#[path = "../fleet/mod.rs"]
+mod quadratics;
+mod routed;
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use board::Boards;
-use host::Host;
-use lopa_core::batch::{BatchSize, Sampler, Sharing};
-use lopa_core::blob::{self, Plan, Start, Wiring};
-use lopa_core::draw::Draws;
-use lopa_core::exchange::{Peer, Timing};
-use lopa_core::network::Edge;
-use lopa_core::node::{Config, Scheme, Variable};
-use lopa_core::problems::AnyProblem;
-use lopa_core::steps::StepSizes;
-use lopa_host::simulation::Simulation;
-use lopa_host::synthetic::{Recipe, Shard};
-use lopa_host::topology::Topology;
+use lopa_host::config::{Experiment, Wires};
+use lopa_host::fault::Faults;
+use lopa_host::fleet::board::Board;
+use lopa_host::fleet::reference::Reference;
+use lopa_host::fleet::{Accident, Course, Emulated, Layout, image, patient};
+use lopa_host::run::Prepared;
 
-const NODES: usize = 4;
-const ROUNDS: u64 = 200;
-const CHECKPOINT_EVERY: u32 = 25;
-const START: f32 = -4.0;
-const SCHEME: Scheme = Scheme::GradientTracking;
+/// So patient that nobody is given up, however busy this machine is.
+const PATIENT: Duration = Duration::from_secs(100);
 
-fn config(node: u32) -> Config {
-    let steps = StepSizes::new(0.5, 0.3, 0.3, 0.5, 0.7).expect("sound steps");
-    let size = BatchSize::Drawn(NonZeroU32::new(8).expect("not zero"));
-    let draws = Draws { seed: 11, node };
-    Config { steps, sampler: Sampler { draws, size, sharing: Sharing::Independent } }
+/// Logistic regression on made-up samples, 200 rounds.
+fn logistic(nodes: u32, topology: &str, rounds: u64) -> Prepared {
+    prepared(&format!(
+        r#"
+        network = {{ nodes = {nodes}, topology = "{topology}" }}
+        problem = {{ kind = "logistic" }}
+        data = {{ features = 24, relevant = 6, samples = 20 }}
+        run = {{ iterations = {rounds}, seed = 11, x0 = -4.0, checkpoint_every = 25, record_every = 50 }}
+        [algorithm]
+        name = "lopa-gt"
+        alpha = 0.5
+        beta = 0.3
+        lambda = 0.3
+        gamma = 0.5
+        tau = 0.7
+        batch = 8
+        "#
+    ))
 }
 
-fn shards() -> Vec<Shard> {
-    let recipe = Recipe { features: 24, relevant: 6, samples: 20, seed: 5 };
-    (0..NODES as u32).map(|node| recipe.shard(node)).collect()
+fn prepared(text: &str) -> Prepared {
+    let experiment = Experiment::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    Prepared::new(experiment).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The image, built once for all tests.
-fn image() -> PathBuf {
-    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
-    let build = || emulator::build("mps2-an386", "mps2-an386", emulator::CORTEX_M4F.target, &[]);
-    IMAGE.get_or_init(|| build().unwrap_or_else(|error| panic!("{error}"))).clone()
+/// A board's program, built once for all tests.
+fn program(board: &Board) -> PathBuf {
+    // One build at a time, or two tests would wait for each other's lock in cargo.
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _alone = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    image::build(&image::folder(None), board).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Where each link of a node leads: 1 to the node before, 2 to the node after.
-fn wires(node: usize) -> [Option<usize>; 5] {
-    [None, Some((node + NODES - 1) % NODES), Some((node + 1) % NODES), None, None]
+/// A network on emulated boards, off.
+fn fleet(
+    prepared: &Prepared,
+    wiring: Option<Wires>,
+    silence: Duration,
+    faults: Option<Faults>,
+) -> Emulated {
+    let layout = Layout::new(prepared, wiring, patient(silence, faults.is_some())).unwrap();
+    let image = program(&layout.board);
+    Emulated::new(&image, &layout.blobs, faults.map(|faults| (faults, 7))).unwrap()
 }
 
-/// The nodes' blobs.
-fn blobs(rounds: u64) -> Vec<Vec<u8>> {
-    // So patient that nobody is given up, however busy this machine is.
-    let timing = Timing {
-        retry: 1_000_000,
-        retry_most: 4_000_000,
-        delay: 1_000,
-        silence: 100_000_000,
-        patience: 400_000_000,
-        probe: 1_000_000,
-    };
-    let edges = Topology::ring(NODES as u32).metropolis();
-    let blob = |(node, shard): (usize, &Shard)| {
-        let plan = Plan {
-            network: 1,
-            rounds,
-            scheme: SCHEME,
-            config: config(node as u32),
-            chunk: 10,
-            timing,
-            baud: 115_200,
-            wiring: Wiring::Direct,
-            checkpoint_every: CHECKPOINT_EVERY,
-        };
-        let peer = |edge: &Edge| {
-            let leads = |to: &Option<usize>| *to == Some(edge.neighbour as usize);
-            let link = wires(node).iter().position(leads).expect("a neighbour") as u8;
-            Peer { node: edge.neighbour, link, weight: edge.weight }
-        };
-        let own = edges.iter().filter(|edge| edge.node as usize == node);
-        let peers: Vec<Peer> = own.map(peer).collect();
-        let problem = AnyProblem::Logistic(shard.logistic().expect("a sound shard"));
-        let mut bytes = Vec::new();
-        blob::write(&plan, &problem, Start::Number(START), &peers, |piece| bytes.extend(piece))
-            .expect("a sound blob");
-        bytes
-    };
-    shards().iter().enumerate().map(blob).collect()
-}
-
-/// A ring of boards, off.
-fn ring(rounds: u64) -> Boards {
-    Boards::new(image(), &blobs(rounds), (0..NODES).map(wires).collect())
-}
-
-/// The states after all rounds in one memory: x, θ, v, z, y of every node.
-fn simulated() -> Vec<Vec<u32>> {
-    let shards = shards();
-    let problems = shards.iter().map(|shard| shard.logistic().expect("a sound shard"));
-    let edges = Topology::ring(NODES as u32).metropolis();
-    let mut simulation =
-        Simulation::new(problems, SCHEME, edges, START, config).expect("a sound network");
-    (0..ROUNDS).for_each(|_| simulation.round().expect("it converges"));
-    let bits = |s: lopa_core::node::State<'_>| {
-        [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect()
-    };
-    simulation.nodes().iter().map(|node| bits(node.state())).collect()
-}
-
-fn assert_simulated_bits(hosts: &mut [Host]) {
-    for (node, (host, want)) in hosts.iter_mut().zip(simulated()).enumerate() {
-        let status = host.wait_for_round(ROUNDS);
-        assert_eq!((status.round, status.dead, status.refused), (ROUNDS, 0, 0), "node {node}");
-        assert_eq!(host.bits(), want, "node {node}");
-        let counters = host.counters();
-        println!("node {node}: {status:?} {counters:?}");
-        assert_eq!((counters.epochs, counters.corrupt, counters.malformed), (0, 0, 0));
+/// Runs a fleet to its end.
+fn run(prepared: &Prepared, fleet: &mut Emulated, accidents: &[Accident], silence: Duration) {
+    let links: Vec<(u32, u32)> = prepared.weights().topology().links().collect();
+    let (nodes, rounds) = (fleet.len() as u32, prepared.experiment().run.iterations);
+    let start = Instant::now();
+    let mut course = Course::new(accidents, nodes, &links, rounds, silence).unwrap();
+    let ran = course.run(fleet, &AtomicBool::new(false), |_| ());
+    if let Err(error) = ran {
+        let logs: Vec<String> = (0..nodes).map(|node| fleet.log(node)).collect();
+        panic!("{error}\n{}", logs.concat());
     }
+    println!("{nodes} nodes, {rounds} rounds: {:.1} seconds", start.elapsed().as_secs_f64());
 }
 
-#[test]
-#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_ring_of_boards_ends_with_the_simulations_bits() {
-    let mut boards = ring(ROUNDS);
-    let mut hosts: Vec<Host> = (0..NODES).map(|node| boards.start(node)).collect();
-    assert_simulated_bits(&mut hosts);
-}
-
-#[test]
-#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_fleet_that_lost_its_power_goes_on_where_it_was() {
-    let half = ROUNDS / 2;
-    let mut boards = ring(half);
-    let mut hosts: Vec<Host> = (0..NODES).map(|node| boards.start(node)).collect();
-    hosts.iter_mut().for_each(|host| assert_eq!(host.wait_for_round(half).round, half));
-    // A checkpoint is written before a node says that it is done; this one replaces the other slot.
-    assert!(hosts[0].checkpoint());
-    drop(hosts);
-    for (node, blob) in blobs(ROUNDS).iter().enumerate() {
-        boards.kill(node);
-        boards.flash(node, blob);
+/// Every bit of every node is the simulation's, and nobody ever lost a neighbour.
+fn assert_simulated_bits(prepared: &Prepared, fleet: &mut Emulated) {
+    let reference = Reference::run(prepared, &AtomicBool::new(false), |_| ()).unwrap().unwrap();
+    let readings = fleet.readings().unwrap();
+    assert_eq!(readings.len(), fleet.len());
+    for (node, reading) in &readings {
+        println!("node {node}: {:?} {:?}", reading.status, reading.counters);
+        let rounds = prepared.experiment().run.iterations;
+        let status = reading.status;
+        assert_eq!((status.round, status.dead, status.refused), (rounds, 0, 0), "node {node}");
+        assert_eq!(reading.counters.epochs, 0, "node {node}");
     }
-    let mut hosts: Vec<Host> = (0..NODES).map(|node| boards.start(node)).collect();
-    hosts.iter_mut().for_each(|host| assert_eq!(host.status().session, 2));
-    assert_simulated_bits(&mut hosts);
-}
-
-#[test]
-#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_node_that_lost_its_power_joins_again_with_its_checkpoint() {
-    let mut boards = ring(ROUNDS);
-    let mut hosts: Vec<Host> = (0..NODES).map(|node| boards.start(node)).collect();
-    hosts[2].wait_for_round(ROUNDS / 4);
-    boards.kill(2);
-    hosts[2] = boards.start(2);
-    for (node, host) in hosts.iter_mut().enumerate() {
-        let status = host.wait_for_round(ROUNDS);
-        let found = (status.round, status.met, status.dead, status.session);
-        assert_eq!(found, (ROUNDS, 2, 0, if node == 2 { 2 } else { 1 }), "node {node}");
-        assert!(host.counters().epochs > 0, "a reboot begins an epoch");
-    }
-    // What it had learned came from the checkpoint: few rounds are lost, not the first quarter. A round that the new
-    // epoch cut off is computed twice.
-    let [evaluations, ..] = hosts[2].metrics().evaluations;
-    let few = 8;
-    let least = ROUNDS - u64::from(CHECKPOINT_EVERY) - few;
-    assert!((least..=ROUNDS + few).contains(&evaluations), "{evaluations} evaluations");
-    // And the fleet ends about where it would have without the accident.
-    for (node, (host, want)) in hosts.iter_mut().zip(simulated()).enumerate() {
-        let x = host.read(Variable::Outer);
-        let want: Vec<f32> = want[..x.len()].iter().map(|&bits| f32::from_bits(bits)).collect();
-        let norm = |a: &mut dyn Iterator<Item = f32>| a.map(|a| a * a).sum::<f32>().sqrt();
-        let gap = norm(&mut x.iter().zip(&want).map(|(a, b)| a - b));
-        let way = norm(&mut want.iter().map(|a| a - START));
-        println!("node {node}: {gap} off after a way of {way}");
-        assert!(gap < 0.1 * way, "node {node} ends {gap} off after a way of {way}");
-    }
+    assert_eq!(reference.others(&readings), [0_u32; 0], "nodes with other bits");
 }

@@ -6,6 +6,7 @@
 //! | links 1 to 4, to neighbours | UARTs 1 to 4 |
 //! | the blob | 0x2100_0000, in the board's second RAM, put there by the emulator |
 //! | flash | `flash.bin` in the emulator's working directory, mirrored at 0x2180_0000 |
+//! | a node's vectors, with the feature `large` | 0x21a0_0000 |
 //! | logs, with the feature `log` | the emulator's standard output |
 //!
 //! The board is built for `thumbv7em-none-eabihf`; for other targets this program is empty.

@@ -12,10 +12,13 @@ use crate::uart::Uart;
 /// Where the emulator puts the blob, and the room for it.
 const BLOB: (usize, usize) = (0x2100_0000, 0x80_0000);
 /// Where the flash is mirrored, and its size.
-const FLASH: (usize, usize) = (0x2180_0000, 0x4_0000);
+const FLASH: (usize, usize) =
+    (0x2180_0000, if cfg!(feature = "large") { 0x20_0000 } else { 0x4_0000 });
 
 /// Floats for a node: n = p = 784 with gradient tracking.
-const FLOATS: usize = 8 * 784;
+const FLOATS: usize = if cfg!(feature = "large") { 0 } else { 8 * 784 };
+/// Where a large node's floats lie instead, behind the flash, and how many there are.
+const LARGE: (usize, usize) = (0x21a0_0000, 0x60_0000 / 4);
 
 /// For a node without a blob, which says nothing anyway.
 const BAUD: u32 = 115_200;
@@ -29,6 +32,12 @@ fn start() -> ! {
     // SAFETY: RAM of the board that nothing else uses; taken once, as `start` is called once.
     let mirror = unsafe { core::slice::from_raw_parts_mut(FLASH.0 as *mut u8, FLASH.1) };
     let blob = Blob::read(blob);
+    let arena = if cfg!(feature = "large") {
+        // SAFETY: RAM of the board that nothing else uses, where any bits are floats; taken once, as `start` is called once.
+        unsafe { core::slice::from_raw_parts_mut(LARGE.0 as *mut f32, LARGE.1) }
+    } else {
+        &mut ARENA[..]
+    };
     let board = Board {
         links: Uart::start(blob.as_ref().map_or(BAUD, Blob::baud)),
         clock: Timers::start(),
@@ -36,5 +45,5 @@ fn start() -> ! {
         watchdog: Dog::start(),
         flash: FileFlash::open(mirror),
     };
-    executor::block_on(run(board, blob, ARENA, DESK))
+    executor::block_on(run(board, blob, arena, DESK))
 }

@@ -22,10 +22,10 @@ use lopa_core::blob::Capacity;
 use lopa_core::exchange::Exchange;
 use lopa_core::wire;
 
-/// Neighbours a node can have.
-pub const NEIGHBOURS: usize = 4;
-/// Links of a board: one to a host, and one for each neighbour.
-pub const LINKS: usize = NEIGHBOURS + 1;
+/// Neighbours a node can have; with the feature `many` more than it has lines, behind a router.
+pub const NEIGHBOURS: usize = if cfg!(feature = "many") { 16 } else { 4 };
+/// Links of a board: one to a host, and four to neighbours.
+pub const LINKS: usize = 5;
 /// Chunks of each neighbour that are held.
 pub const WINDOW: usize = 2;
 /// Floats of a chunk, y included.

@@ -147,6 +147,7 @@ impl<P> Member<P> {
         // The first five have places of their own.
         let extra = own.all().into_iter().skip(5).filter(|(_, vector)| !vector.is_empty());
         NodeView {
+            id: self.sampler.draws.node,
             problem: &self.problem,
             evaluations: self.evaluations,
             round,

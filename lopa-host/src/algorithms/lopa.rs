@@ -15,6 +15,7 @@ impl<'n, P: Problem> From<&'n SimulatedNode<P>> for NodeView<'n, P> {
     fn from(node: &'n SimulatedNode<P>) -> Self {
         let state = node.state();
         Self {
+            id: node.config().sampler.draws.node,
             problem: node.problem(),
             evaluations: node.evaluations(),
             round: state.round,

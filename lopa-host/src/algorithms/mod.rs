@@ -89,6 +89,8 @@ pub trait Algorithm<P>: fmt::Debug + Send {
 /// A node of any algorithm, for reading. A variable the algorithm does not have is `None`.
 #[derive(Debug, Clone)]
 pub struct NodeView<'n, P> {
+    /// Its number.
+    pub id: u32,
     /// Its problem.
     pub problem: &'n P,
     /// How often it asked each oracle.

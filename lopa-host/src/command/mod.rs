@@ -4,6 +4,8 @@ pub(crate) mod algorithms;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demonstration;
+#[cfg(unix)]
+pub(crate) mod fleet;
 pub(crate) mod run;
 pub(crate) mod shard;
 pub(crate) mod sweep;
@@ -75,6 +77,8 @@ pub(crate) fn interrupts() -> Result<&'static AtomicBool, Failure> {
     ONCE.call_once(|| {
         heard = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
+                #[cfg(unix)]
+                lopa_host::fleet::emulator::end_all();
                 std::process::exit(1);
             }
         });

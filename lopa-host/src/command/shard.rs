@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lopa_host::boards::Board;
@@ -10,7 +10,7 @@ use lopa_host::config::Experiment;
 use lopa_host::files;
 use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
-use lopa_host::shards::{Budget, Limits, Loaded, Shard, ShardError, shard};
+use lopa_host::shards::{Budget, Form, Limits, Loaded, Shard, ShardError, VALUES, shard_as};
 
 use super::{Failure, print};
 
@@ -18,7 +18,8 @@ use super::{Failure, print};
 ///
 /// A blob is what makes a chip this node: its number, neighbours, step sizes, problem and share of the data, with a
 /// checksum. It is flashed beside the image, which is the same on all chips. Writes node-0.blob and so on, and budget.csv
-/// with what each node takes of flash, RAM and line. What does not fit is refused before anything is written.
+/// with what each node takes of flash, RAM and line; blobs of a larger network that lay there are removed. What does not
+/// fit is refused before anything is written.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa shard network.toml --out blobs\n  \
                   lopa shard network.toml --out blobs --board pico\n  \
@@ -54,7 +55,10 @@ impl ShardCommand {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let prepared = Prepared::new(experiment)?;
-        let shards = shard(&prepared, Limits { flash: self.flash, ram: self.ram })?;
+        // What the node program has no room for would be refused by every board.
+        let form = Form { values: Some(VALUES), ..Form::default() };
+        let limits = Limits { flash: self.flash, ram: self.ram };
+        let shards = shard_as(&prepared, limits, form)?;
         if let Some(board) = &self.board {
             shards.iter().try_for_each(|shard| board.takes(shard))?;
         }
@@ -65,6 +69,7 @@ impl ShardCommand {
             shards.iter().map(|shard| (name(shard.budget.node), &shard.blob[..])).collect();
         all.push((outputs.folder().join("budget.csv"), table.as_bytes()));
         files::put_all(&all).map_err(Failure::run)?;
+        remove_others(outputs.folder(), shards.len())?;
         for shard in &shards {
             let path = name(shard.budget.node);
             let wrong = |what: &dyn std::fmt::Display| {
@@ -99,6 +104,23 @@ impl ShardCommand {
         let _ = writeln!(text, "{:<26} {}", "results", self.out.display());
         text
     }
+}
+
+/// Removes the blobs of nodes that this network does not have: they would be flashed with it.
+fn remove_others(folder: &Path, nodes: usize) -> Result<(), Failure> {
+    let wrong = |path: &Path, error| {
+        let what = "cannot remove an earlier network's";
+        Failure::run(format!("{what} {}: {error}", path.display()))
+    };
+    for entry in fs::read_dir(folder).map_err(|error| wrong(folder, error))?.flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("node-"));
+        let number = number.and_then(|name| name.strip_suffix(".blob")?.parse::<usize>().ok());
+        if number.is_some_and(|number| number >= nodes) {
+            fs::remove_file(entry.path()).map_err(|error| wrong(&entry.path(), error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The budget of every node.

@@ -29,7 +29,8 @@ mod tables;
 
 pub use algorithm::{AlgorithmName, AlgorithmTable, Key, Truncation};
 pub use tables::{
-    Batch, DataTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start, Validation, Wires,
+    Batch, DataTable, FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable,
+    Start, Validation, Wires,
 };
 
 use std::fmt;
@@ -56,6 +57,9 @@ pub struct Experiment {
     pub links: Option<LinksTable>,
     /// For how long, and what is kept.
     pub run: RunTable,
+    /// The boards that learn, for `lopa fleet`; nothing else looks at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetTable>,
 }
 
 /// Why a file was refused.
@@ -159,6 +163,9 @@ impl Experiment {
         if let Some(links) = &self.links {
             links.check()?;
         }
+        if let Some(fleet) = &self.fleet {
+            fleet.check(self.network.nodes)?;
+        }
         self.algorithm.check()?;
         let name = self.algorithm.name;
         if self.links.is_some() && name.scheme().is_none() {
@@ -207,6 +214,26 @@ impl LinksTable {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl FleetTable {
+    fn check(&self, nodes: u32) -> Result<(), ConfigError> {
+        let wrong = |what: String| Err(ConfigError::Value(what));
+        for (index, node) in self.node.iter().enumerate() {
+            let id = node.id;
+            if id >= nodes {
+                return wrong(format!("fleet.node: id {id}, but the network has {nodes} nodes"));
+            }
+            let before = &self.node[..index];
+            if before.iter().any(|other| other.id == id) {
+                return wrong(format!("fleet.node: id {id} is there twice"));
+            }
+            if before.iter().any(|other| other.port == node.port) {
+                return wrong(format!("fleet.node: port {:?} is there twice", node.port));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -275,6 +302,22 @@ mod tests {
             ("iterations = 10", "iterations = 10\nx0 = nan", "x0 is infinite or NaN"),
             ("tau = 0.5", "", "missing field `tau`"),
             ("[problem]", "[problem", "line 4"),
+            ("[run]", "[fleet]\nbord = \"pico\"\n[run]", "did you mean `board`?"),
+            (
+                "[run]",
+                "[fleet]\nnode = [{ id = 4, port = \"a\" }]\n[run]",
+                "id 4, but the network has 4 nodes",
+            ),
+            (
+                "[run]",
+                "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 1, port = \"b\" }]\n[run]",
+                "id 1 is there twice",
+            ),
+            (
+                "[run]",
+                "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 2, port = \"a\" }]\n[run]",
+                "port \"a\" is there twice",
+            ),
         ] {
             let error = Experiment::parse(&GOOD.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(said), "{to}: {error}");

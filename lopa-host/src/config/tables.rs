@@ -236,6 +236,29 @@ pub enum Wires {
     Bus,
 }
 
+/// The table `fleet`: boards, and where they are plugged in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FleetTable {
+    /// The board: a folder of `firmware`.
+    pub board: Option<String>,
+    /// Which node is where.
+    #[serde(default)]
+    pub node: Vec<FleetNode>,
+}
+
+/// A board of a fleet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FleetNode {
+    /// The node's number.
+    pub id: u32,
+    /// Its serial port, such as "/dev/ttyACM0", or "unix:/path" for an emulator's socket.
+    pub port: String,
+    /// Its debug probe, as `probe-rs list` names it: "VID:PID:serial".
+    pub probe: Option<String>,
+}
+
 /// The table `run`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

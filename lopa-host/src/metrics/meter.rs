@@ -146,8 +146,8 @@ impl<'a> Meter<'a> {
     pub fn measure_nodes(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Vec<Vec<Option<f64>>> {
         let own = self.own(nodes, &PER_NODE);
         let row = |(number, own): (usize, [Option<f64>; 5])| {
-            let iteration = nodes[number].round as f64;
-            [Some(iteration), Some(number as f64)].into_iter().chain(own).collect()
+            let NodeView { id, round, .. } = nodes[number];
+            [Some(round as f64), Some(f64::from(id))].into_iter().chain(own).collect()
         };
         own.into_iter().enumerate().map(row).collect()
     }

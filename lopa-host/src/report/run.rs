@@ -41,7 +41,8 @@ pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<Strin
     if let Some(how) = about.reconstruction {
         notes.push(format!("{name} ({}) is a reconstruction: {how}.", about.source));
     }
-    if results.losses > 0 {
+    notes.extend(results.fleet.map(|(_, note)| note.to_owned()));
+    if results.losses > 0 && results.fleet.is_none() {
         notes.push(format!(
             "Nodes lost one another {} times: the bits are not those of one memory.",
             results.losses

@@ -222,7 +222,7 @@ impl Prepared {
     }
 
     /// The weights of LoPA's Lyapunov function, from constants measured where x starts, wherever it is now.
-    fn coefficients(
+    pub(crate) fn coefficients(
         &self,
         nodes: &[NodeView<'_, AnyProblem<'_>>],
     ) -> Result<Coefficients, RunError> {
@@ -443,6 +443,7 @@ impl Run<'_> {
             node_record: self.prepared.experiment.run.per_node.then_some(&self.nodes),
             finished,
             losses: engine.losses(),
+            fleet: None,
         })
     }
 

@@ -1,9 +1,12 @@
 //! A small network, the command that runs it, and where real data are.
-#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(dead_code, unused_imports, reason = "each test binary uses its part")]
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod data;
+
+use std::path::Path;
 use std::process::{Command, Output};
+
+pub use data::folder;
 
 /// Four nodes on synthetic data.
 pub const NETWORK: &str = r#"
@@ -48,18 +51,4 @@ pub fn lopa(dir: &Path, arguments: &[&str]) -> Output {
 /// What it complained about.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The folder of a data set: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
-pub fn folder(name: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let given = std::env::var_os("LOPA_DATA").map(PathBuf::from);
-    let places = given.into_iter().chain([root.join("data"), root.join("../shared/data")]);
-    let found = places.map(|place| place.join(name)).find(|folder| folder.is_dir());
-    if found.is_none() {
-        // Not println, which nobody sees when a test passes.
-        let text = "not here, nothing tested: set LOPA_DATA to the folder that holds it";
-        std::io::stderr().write_all(format!("{name}/ is {text}\n").as_bytes()).unwrap();
-    }
-    found
 }

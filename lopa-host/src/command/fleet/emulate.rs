@@ -1,0 +1,214 @@
+//! `lopa fleet --emulate`: a network on emulated boards, with accidents if they are asked for.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use lopa_host::config::Wires;
+use lopa_host::fault::Faults;
+use lopa_host::fleet::reference::{Reference, measure};
+use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, patient};
+use lopa_host::outputs::{Outputs, Results};
+use lopa_host::run::Prepared;
+
+use super::Source;
+use super::progress::Progress;
+use crate::command::{Failure, interrupts, print, progress};
+
+/// Nobody is given up before, when nobody should be.
+const CALM: f64 = 100.0;
+/// Somebody will be missed: this soon.
+const BRISK: f64 = 10.0;
+
+/// Emulated boards.
+#[derive(Debug, Args)]
+pub(super) struct Emulation {
+    /// Emulate the boards, with QEMU.
+    #[arg(long, requires = "out")]
+    emulate: bool,
+    /// The folder for the results; earlier ones are replaced when the fleet is done.
+    #[arg(long, requires = "emulate")]
+    out: Option<PathBuf>,
+    /// How boards are wired; direct if not given, unless the file says routed or a node has more than four neighbours.
+    #[arg(long, value_enum, requires = "emulate")]
+    wiring: Option<Wired>,
+    /// Take a board's power away when it is first seen to have done so many rounds. The others go on without it.
+    #[arg(long, value_name = "NODE@ROUND", value_parser = Accident::kill, requires = "emulate")]
+    kill: Vec<Accident>,
+    /// Give it power again when another board has done so many rounds: it goes on from its last checkpoint.
+    #[arg(long, value_name = "NODE@ROUND", value_parser = Accident::restart, requires = "emulate")]
+    restart: Vec<Accident>,
+    /// Cut a line for good, until a round (A-B@50..80), or for seconds (A-B@50+2): shorter than the silence it changes no bit.
+    #[arg(long, value_name = "A-B@ROUND", value_parser = Accident::cut, requires = "emulate")]
+    cut: Vec<Accident>,
+    /// Damage frames between boards, each with this chance. It changes no bit.
+    #[arg(long, value_name = "CHANCE", value_parser = chance, requires = "emulate")]
+    corrupt: Option<f32>,
+    /// Lose frames between boards, each with this chance. It changes no bit.
+    #[arg(long, value_name = "CHANCE", value_parser = chance, requires = "emulate")]
+    drop: Option<f32>,
+    /// The seed of what happens to frames.
+    #[arg(long, default_value_t = 1, requires = "emulate")]
+    seed: u64,
+    /// Seconds after which a silent neighbour is given up: 100, or 10 if somebody will be missed.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "emulate")]
+    silence: Option<f64>,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// How boards are wired.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Wired {
+    /// A line for each pair of neighbours.
+    Direct,
+    /// One line a board, to this host, which passes frames on.
+    Routed,
+}
+
+fn chance(text: &str) -> Result<f32, String> {
+    let chance = text.parse::<f32>().ok().filter(|chance| (0.0..1.0).contains(chance));
+    chance.ok_or_else(|| format!("{text:?} is no chance from 0 to below 1"))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=1e6).contains(seconds));
+    seconds.ok_or_else(|| format!("{text:?} is no time from 0.1 to 1000000 seconds"))
+}
+
+impl Emulation {
+    pub(super) const fn asked(&self) -> bool {
+        self.emulate
+    }
+
+    fn accidents(&self) -> Vec<Accident> {
+        self.kill.iter().chain(&self.restart).chain(&self.cut).copied().collect()
+    }
+
+    /// What the host does to frames; nothing if it need not stand in the middle.
+    fn faults(&self) -> Option<(Faults, u64)> {
+        let (corrupt, drop) = (self.corrupt.unwrap_or(0.0), self.drop.unwrap_or(0.0));
+        let needed = corrupt > 0.0 || drop > 0.0 || !self.cut.is_empty();
+        needed.then_some((Faults { corrupt, drop, ..Faults::NONE }, self.seed))
+    }
+
+    pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
+        let out = self.out.as_ref().ok_or_else(|| Failure::input("--out is missing"))?;
+        let experiment = prepared.experiment();
+        let (nodes, rounds) = (experiment.network.nodes, experiment.run.iterations);
+        let accidents = self.accidents();
+        let calm = Duration::from_secs_f64(CALM);
+        let missed = accidents.iter().any(|accident| accident.changes_bits(calm));
+        let silence = self.silence.unwrap_or(if missed { BRISK } else { CALM });
+        let silence = Duration::from_secs_f64(silence);
+        let changes = accidents.iter().any(|accident| accident.changes_bits(silence));
+        let links: Vec<(u32, u32)> = prepared.weights().topology().links().collect();
+        let course = Course::new(&accidents, nodes, &links, rounds, silence);
+        let mut course = course.map_err(Failure::input)?;
+        let faults = self.faults();
+        let lossy = faults.as_ref().is_some_and(|(faults, _)| faults.corrupt + faults.drop > 0.0);
+        let wiring = self.wiring.map(|wired| match wired {
+            Wired::Direct => Wires::Direct,
+            Wired::Routed => Wires::Routed,
+        });
+        let layout = Layout::new(prepared, wiring, patient(silence, lossy))?;
+        let outputs = Outputs::new(out).map_err(Failure::input)?;
+        let image = self.source.program(&layout.board)?;
+        let stop = interrupts()?;
+        let bar = progress(rounds, "simulated rounds");
+        let reference = Reference::run(prepared, stop, |round| bar.set_position(round));
+        bar.finish_and_clear();
+        let Some(reference) = reference? else {
+            return Err(Failure::run("stopped; nothing was written"));
+        };
+        let mut fleet = Emulated::new(&image, &layout.blobs, faults).map_err(Failure::run)?;
+        let start = Instant::now();
+        let mut bars = Progress::new(nodes as usize, rounds);
+        let ran = course.run(&mut fleet, stop, |statuses| bars.show(statuses, &|_| String::new()));
+        bars.clear();
+        ran.map_err(Failure::run)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let readings = fleet.readings().map_err(Failure::run)?;
+        let spoiled = fleet.passed().spoiled;
+        drop(fleet);
+        let others = reference.others(&readings);
+        let same = others.is_empty();
+        let metrics = if same { Basis::SimulationOfTheSameBits } else { Basis::StatesReadBack };
+        let account = Account {
+            board: layout.board.name.to_owned(),
+            wiring: layout.wiring,
+            seconds,
+            accidents: self.said(),
+            spoiled,
+            off: (0..nodes).filter(|node| !readings.contains_key(node)).collect(),
+            same_bits: (same || !changes).then_some(same),
+            other_bits: others,
+            metrics,
+            counters: readings.iter().map(|(node, reading)| (*node, reading.counters)).collect(),
+        };
+        let measured = measure(prepared, &readings, &reference, same, seconds)?;
+        let (value, note) = (serde_json::to_value(&account).unwrap_or_default(), account.note());
+        let results = Results {
+            prepared,
+            nodes: &measured.views(),
+            record: &measured.record,
+            node_record: experiment.run.per_node.then_some(&measured.node_record),
+            finished: true,
+            losses: readings.values().map(|reading| reading.epoch >> 16).max().unwrap_or(0),
+            fleet: Some((&value, &note)),
+        };
+        outputs.write(&results).map_err(Failure::run)?;
+        self.report(&account, rounds, measured.record.last("test_accuracy"))
+    }
+
+    /// What is done to the fleet, as it was asked for.
+    fn said(&self) -> Vec<String> {
+        let mut said: Vec<String> = self.accidents().iter().map(ToString::to_string).collect();
+        said.extend(self.corrupt.map(|chance| format!("corrupt {chance}")));
+        said.extend(self.drop.map(|chance| format!("drop {chance}")));
+        said
+    }
+
+    fn report(&self, account: &Account, rounds: u64, accuracy: Option<f64>) -> Result<(), Failure> {
+        let mut text = String::new();
+        let mut line = |what: &str, figure: String| text += &format!("{what:<26} {figure}\n");
+        line("rounds", rounds.to_string());
+        line("nodes", (account.counters.len() + account.off.len()).to_string());
+        line("seconds", format!("{:.1}", account.seconds));
+        let sum = |of: fn(&lopa_core::wire::Counters) -> u64| {
+            account.counters.values().map(of).sum::<u64>().to_string()
+        };
+        line("bytes sent", sum(|counters| counters.sent_bytes));
+        line("chunks repaired", sum(|counters| counters.repaired));
+        if account.spoiled > 0 {
+            line("frames spoiled", account.spoiled.to_string());
+        }
+        if !account.off.is_empty() {
+            line("off", format!("{:?}", account.off));
+        }
+        if let Some(accuracy) = accuracy {
+            line("test accuracy", format!("{accuracy:.6}"));
+        }
+        let bits = match account.same_bits {
+            Some(true) => "those of the simulation, on every node",
+            Some(false) => "NOT those of the simulation",
+            None => "others than the simulation's, as asked for",
+        };
+        line("bits", bits.into());
+        line("results", self.out.as_deref().map_or(String::new(), |out| out.display().to_string()));
+        print(&text)?;
+        if account.same_bits == Some(false) {
+            let lost = account.counters.values().any(|counters| counters.epochs > 0);
+            let why = if lost {
+                "; nodes lost one another, so this machine may be too busy: try a longer --silence"
+            } else {
+                ""
+            };
+            let nodes = &account.other_bits;
+            return Err(Failure::run(format!(
+                "nodes {nodes:?} have other bits than the simulation{why}"
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! Real boards: flashed, started, asked, read and stopped.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::Args;
+use lopa_core::wire::Status;
+use lopa_host::files;
+use lopa_host::fleet::board::{BOARDS, Board};
+use lopa_host::fleet::{Connected, fits, flash};
+use lopa_host::outputs::Outputs;
+use lopa_host::run::Prepared;
+use lopa_host::shards::{Form, Limits, VALUES, shard_as};
+use serde::Serialize;
+
+use super::Source;
+use super::progress::{Progress, word};
+use crate::command::{Failure, interrupts, print};
+
+/// How often boards are asked where they are.
+pub(super) const LOOK: Duration = Duration::from_millis(500);
+
+/// Flashes boards.
+#[derive(Debug, Args)]
+pub(super) struct Flash {
+    /// The folder for the blobs.
+    #[arg(long, default_value = "blobs")]
+    blobs: PathBuf,
+    /// Print the command lines, and run none.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    source: Source,
+}
+
+impl Flash {
+    pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
+        let experiment = prepared.experiment();
+        let table = experiment.fleet.clone().unwrap_or_default();
+        let known: Vec<&str> = BOARDS.iter().map(|board| board.name).collect();
+        let known = known.join(", ");
+        let name = table.board.ok_or_else(|| {
+            Failure::input(format!("fleet.board is missing: choose one of {known}"))
+        })?;
+        let board = Board::named(&name).ok_or_else(|| {
+            Failure::input(format!("fleet.board {name:?} is unknown: choose one of {known}"))
+        })?;
+        let form = Form { values: Some(VALUES), ..Form::default() };
+        let shards = shard_as(prepared, Limits::default(), form)?;
+        let blobs: Vec<Vec<u8>> = shards.into_iter().map(|shard| shard.blob).collect();
+        fits(&blobs, &board)?;
+        let outputs = Outputs::new(&self.blobs).map_err(Failure::input)?;
+        let path = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
+        let all: Vec<(PathBuf, &Vec<u8>)> = (0..).map(path).zip(&blobs).collect();
+        // What a board would refuse is told before anything is built or written.
+        let probe = |node: u32| {
+            let own = table.node.iter().find(|own| own.id == node);
+            let probe = own.and_then(|own| own.probe.as_deref());
+            if probe.is_none() && experiment.network.nodes > 1 {
+                let what =
+                    format!("fleet.node: node {node} has no probe, and there are several boards");
+                return Err(Failure::input(format!("{what}: name it as probe-rs list does")));
+            }
+            Ok(probe)
+        };
+        (0..experiment.network.nodes).try_for_each(|node| probe(node).map(drop))?;
+        flash::lines(&board, &self.blobs, &self.blobs, None).map_err(Failure::input)?;
+        let image = self.source.program(&board)?;
+        files::put_all(&all).map_err(Failure::run)?;
+        for node in 0..experiment.network.nodes {
+            let lines = flash::lines(&board, &image, &path(node), probe(node)?);
+            for line in lines.map_err(Failure::input)? {
+                print(&format!("{line}\n"))?;
+                if !self.dry_run {
+                    line.run().map_err(Failure::run)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Has boards learn; where the host is their router it stays until they are done.
+pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
+    let mut fleet = Connected::open(prepared)?;
+    each(&mut fleet, |client| client.start(), "go on")?;
+    if !fleet.routed() {
+        return Ok(());
+    }
+    eprintln!("this host is the router: boards hear each other as long as it runs; Ctrl-C ends it");
+    let (rounds, stop) = (prepared.experiment().run.iterations, interrupts()?);
+    let mut bars = Progress::new(prepared.experiment().network.nodes as usize, rounds);
+    loop {
+        let statuses = fleet.statuses();
+        bars.show(&statuses, &|_| String::new());
+        if done(&statuses) {
+            bars.clear();
+            return print(&format!(
+                "done: {} rounds, {} frames passed on\n",
+                rounds,
+                fleet.passed()
+            ));
+        }
+        if stop.load(Ordering::Relaxed) {
+            bars.clear();
+            return Err(Failure::run(
+                "stopped: boards wait for each other until start or monitor runs again",
+            ));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Whether all boards have done all rounds.
+pub(super) fn done(statuses: &[Option<Status>]) -> bool {
+    statuses.iter().all(|status| status.is_some_and(|status| status.round >= status.rounds))
+}
+
+/// Has boards pause after their round.
+pub(super) fn stop(prepared: &Prepared) -> Result<(), Failure> {
+    each(&mut Connected::open(prepared)?, |client| client.stop(), "stop")
+}
+
+/// Tells every board the same, and says what they answered.
+pub(super) fn each(
+    fleet: &mut Connected,
+    tell: impl Fn(&mut lopa_host::fleet::Client) -> Result<bool, lopa_host::fleet::Silence>,
+    what: &str,
+) -> Result<(), Failure> {
+    for client in fleet.clients() {
+        client.set_patience(Duration::from_secs(10));
+        let node = client.node();
+        let done = tell(client).map_err(Failure::run)?;
+        if !done {
+            return Err(Failure::run(format!("node {node} cannot {what}")));
+        }
+        print(&format!("node {node}: {what}\n"))?;
+    }
+    Ok(())
+}
+
+/// Says where boards are, and how they fare.
+pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
+    let mut fleet = Connected::open(prepared)?;
+    let mut text = String::from(
+        "node   round  rounds  met dead refused  boot   repaired   damaged  epochs  state\n",
+    );
+    let mut silent = Vec::new();
+    for client in fleet.clients() {
+        client.set_patience(Duration::from_secs(10));
+        let node = client.node();
+        let Ok((status, counters)) = client.status().and_then(|s| Ok((s, client.counters()?)))
+        else {
+            let _ = writeln!(text, "{node:>4}  {}", word(None));
+            silent.push(node);
+            continue;
+        };
+        let Status { session, round, rounds, met, dead, refused, .. } = status;
+        let damaged =
+            counters.corrupt + counters.truncated + counters.oversize + counters.malformed;
+        let (repaired, epochs) = (counters.repaired, counters.epochs);
+        let state = word(Some(&status));
+        let _ = writeln!(
+            text,
+            "{node:>4} {round:>7} {rounds:>7} {met:>4} {dead:>4} {refused:>7} {session:>5} {repaired:>10} {damaged:>9} {epochs:>7}  {state}"
+        );
+    }
+    print(&text)?;
+    if silent.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::run(format!("nodes {silent:?} do not answer")))
+}
+
+/// Reads states.
+#[derive(Debug, Args)]
+pub(super) struct Read {
+    /// The folder for state.json.
+    #[arg(long)]
+    out: PathBuf,
+}
+
+/// A node in `state.json`, as `lopa run` writes it, with the round it was in.
+#[derive(Debug, Serialize)]
+struct NodeState {
+    id: u32,
+    round: u64,
+    x: Vec<f32>,
+    theta: Vec<f32>,
+    v: Vec<f32>,
+    z: Vec<f32>,
+    y: Vec<f32>,
+}
+
+#[derive(Debug, Serialize)]
+struct States {
+    /// The rounds all have completed.
+    iteration: u64,
+    /// Whether all were read between the same two rounds, at rest.
+    at_rest: bool,
+    nodes: Vec<NodeState>,
+}
+
+impl Read {
+    pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
+        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let mut fleet = Connected::open(prepared)?;
+        let mut nodes = Vec::new();
+        let mut at_rest = true;
+        for client in fleet.clients() {
+            client.set_patience(Duration::from_secs(10));
+            let (id, reading) = (client.node(), client.reading().map_err(Failure::run)?);
+            let Status { round, rounds, .. } = reading.status;
+            // One that still learns changes while it is read.
+            at_rest &= round >= rounds;
+            let [x, theta, v, z, y] = reading.variables;
+            nodes.push(NodeState { id, round, x, theta, v, z, y });
+        }
+        let iteration = nodes.iter().map(|node| node.round).min().unwrap_or(0);
+        let states = States { iteration, at_rest, nodes };
+        let mut bytes = serde_json::to_vec(&states).unwrap_or_default();
+        bytes.push(b'\n');
+        outputs.put("state.json", &bytes).map_err(Failure::run)?;
+        if !at_rest {
+            eprintln!(
+                "lopa: boards still learn, so these are not states between the same two rounds"
+            );
+        }
+        print(&format!("{:<26} {}\n", "state.json after round", iteration))
+    }
+}

@@ -1,0 +1,91 @@
+//! `lopa fleet monitor`: how boards fare, live.
+
+use std::sync::atomic::Ordering;
+
+use lopa_core::wire::Counters;
+use lopa_host::fleet::Connected;
+use lopa_host::run::Prepared;
+
+use super::hardware::{LOOK, done, each};
+use super::progress::Progress;
+use crate::command::{Failure, interrupts, print};
+
+/// What is known of a board besides where it is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Health {
+    counters: Option<Counters>,
+    loss: Option<f64>,
+    /// Neighbours met, dead and refused.
+    neighbours: Option<[u8; 3]>,
+}
+
+impl Health {
+    fn words(&self) -> String {
+        let mut words = String::new();
+        if let Some([met, dead, refused]) = self.neighbours {
+            words += &format!(", {met} met");
+            for (count, what) in [(dead, "dead"), (refused, "refused")] {
+                if count > 0 {
+                    words += &format!(", {count} {what}");
+                }
+            }
+        }
+        if let Some(loss) = self.loss {
+            words += &format!(", loss {loss:.5}");
+        }
+        if let Some(counters) = self.counters {
+            let Counters { repaired, corrupt, truncated, oversize, malformed, .. } = counters;
+            let damaged = corrupt + truncated + oversize + malformed;
+            words += &format!(", repaired {repaired}, damaged {damaged}");
+        }
+        words
+    }
+}
+
+/// Shows how boards fare until they are done, or somebody presses Ctrl-C.
+pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
+    let experiment = prepared.experiment();
+    let (nodes, rounds) = (experiment.network.nodes, experiment.run.iterations);
+    let mut fleet = Connected::open(prepared)?;
+    let stop = interrupts()?;
+    let router = if fleet.routed() { ", this host is the router" } else { "" };
+    eprintln!("{nodes} nodes, {}, {rounds} rounds{router}", experiment.network.topology);
+    let mut bars = Progress::new(nodes as usize, rounds);
+    let mut health = vec![Health::default(); nodes as usize];
+    // One board a turn is asked for more: lines are slow, and busy.
+    for turn in (0..nodes).cycle() {
+        let statuses = fleet.statuses();
+        for (health, status) in health.iter_mut().zip(&statuses) {
+            health.neighbours = status.map(|status| [status.met, status.dead, status.refused]);
+        }
+        let own = &mut health[turn as usize];
+        if statuses[turn as usize].is_some() {
+            own.counters = fleet.client(turn).and_then(|client| client.counters().ok());
+            own.loss = fleet.loss(prepared, turn).ok().flatten();
+        }
+        bars.show(&statuses, &|node| health[node].words());
+        if done(&statuses) {
+            bars.clear();
+            break;
+        }
+        if stop.load(Ordering::Relaxed) {
+            bars.clear();
+            if fleet.routed() {
+                // Without a router they would take each other for dead, and learn alone.
+                return each(&mut fleet, |client| client.stop(), "pause");
+            }
+            return print("boards go on without being watched\n");
+        }
+        std::thread::sleep(LOOK);
+    }
+    // All are asked once more, so that what is said last is whole.
+    let mut text = String::new();
+    for node in 0..nodes {
+        let loss = fleet.loss(prepared, node).ok().flatten();
+        let client = fleet.client(node);
+        let counters = client.and_then(|client| client.counters().ok());
+        let words = Health { counters, loss, neighbours: health[node as usize].neighbours }.words();
+        text += &format!("node {node}: done{words}\n");
+    }
+    print(&text)
+}

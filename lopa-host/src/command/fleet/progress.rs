@@ -1,0 +1,82 @@
+//! Where a fleet is, live: a line a node on a terminal, a line now and then in a pipe.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use lopa_core::wire::Status;
+
+/// Nodes that find room on a screen.
+const MOST: usize = 24;
+/// Lines in a pipe come no more often than this.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// Shows a fleet's progress.
+pub(crate) struct Progress {
+    bars: Vec<ProgressBar>,
+    /// What keeps the bars in place.
+    screen: Option<MultiProgress>,
+    rounds: u64,
+    said: Option<(Instant, u64)>,
+}
+
+/// What a node is doing.
+pub(crate) const fn word(status: Option<&Status>) -> &'static str {
+    match status {
+        None => "off, or silent",
+        Some(Status { diverged: true, .. }) => "diverged",
+        Some(Status { paused: true, .. }) => "paused",
+        Some(Status { round, rounds, .. }) if *round >= *rounds => "done",
+        Some(Status { met: 0, dead: 0, .. }) => "waits for neighbours",
+        Some(_) => "learns",
+    }
+}
+
+impl Progress {
+    pub(crate) fn new(nodes: usize, rounds: u64) -> Self {
+        let screen = std::io::stderr().is_terminal().then(MultiProgress::new);
+        let mut bars = Vec::new();
+        if let Some(screen) = &screen {
+            let template = "node {prefix:>3} {bar:30} {pos:>6}/{len} {msg}";
+            let style = ProgressStyle::with_template(template).expect("a fixed template");
+            for node in 0..nodes.min(MOST) {
+                let bar = ProgressBar::new(rounds).with_style(style.clone());
+                bars.push(screen.add(bar.with_prefix(node.to_string())));
+            }
+        }
+        Self { bars, screen, rounds, said: None }
+    }
+
+    /// Shows where nodes are; `more` is said of each behind its state.
+    pub(crate) fn show(&mut self, statuses: &[Option<Status>], more: &dyn Fn(usize) -> String) {
+        for (node, (bar, status)) in self.bars.iter().zip(statuses).enumerate() {
+            if let Some(status) = status {
+                bar.set_position(status.round);
+            }
+            bar.set_message(format!("{}{}", word(status.as_ref()), more(node)));
+        }
+        if self.screen.is_some() {
+            return;
+        }
+        let slowest = statuses.iter().flatten().map(|status| status.round).min().unwrap_or(0);
+        let due = self.said.is_none_or(|(at, round)| {
+            round != slowest && (at.elapsed() >= EVERY || slowest >= self.rounds)
+        });
+        if !due {
+            return;
+        }
+        self.said = Some((Instant::now(), slowest));
+        let of = |(node, status): (usize, &Option<Status>)| match status {
+            Some(status) => {
+                format!("{node}: {} {}{}", status.round, word(Some(status)), more(node))
+            }
+            None => format!("{node}: {}", word(None)),
+        };
+        let words: Vec<String> = statuses.iter().enumerate().map(of).collect();
+        eprintln!("round {slowest} of {}; {}", self.rounds, words.join(", "));
+    }
+
+    pub(crate) fn clear(&self) {
+        self.bars.iter().for_each(ProgressBar::finish_and_clear);
+    }
+}

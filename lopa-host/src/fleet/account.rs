@@ -1,0 +1,69 @@
+//! What came of a fleet, as `summary.json` has it.
+
+use std::collections::BTreeMap;
+
+use lopa_core::wire::Counters;
+use serde::Serialize;
+
+use crate::config::Wires;
+
+/// Where the rows of `metrics.csv` come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The last row from the states read back; the rows before from the simulation, whose final bits are the fleet's.
+    SimulationOfTheSameBits,
+    /// The last row from the states read back; the first from where every node starts; none in between.
+    StatesReadBack,
+}
+
+/// What came of a fleet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Account {
+    /// The board.
+    pub board: String,
+    /// How boards are wired.
+    pub wiring: Wires,
+    /// Seconds from the first boot to the last round.
+    pub seconds: f64,
+    /// What was done to it.
+    pub accidents: Vec<String>,
+    /// Frames lost or damaged by the host on purpose.
+    pub spoiled: u64,
+    /// Nodes that are off at the end.
+    pub off: Vec<u32>,
+    /// Whether every node ended with the bits of the simulation; nothing where accidents make it learn others.
+    pub same_bits: Option<bool>,
+    /// Nodes whose bits are not the simulation's.
+    pub other_bits: Vec<u32>,
+    /// Where `metrics.csv` comes from.
+    pub metrics: Basis,
+    /// What the links of every node did.
+    pub counters: BTreeMap<u32, Counters>,
+}
+
+impl Account {
+    /// A sentence or two for people.
+    #[must_use]
+    pub fn note(&self) -> String {
+        let Self { board, seconds, off, accidents, .. } = self;
+        let mut text = format!("A fleet of {board} boards ran for {seconds:.1} seconds. ");
+        text += &match self.same_bits {
+            Some(true) => "Every node ended with the bits of the simulation, so what was measured on the way is what \
+                           the simulation measured."
+                .to_owned(),
+            Some(false) => format!(
+                "Nodes {:?} did not end with the bits of the simulation: only the last figures are the fleet's.",
+                self.other_bits
+            ),
+            None => format!(
+                "It learned other bits than the simulation, as it should after {}: only the last figures are its own.",
+                accidents.join(", ")
+            ),
+        };
+        if !off.is_empty() {
+            text += &format!(" Off at the end: {off:?}.");
+        }
+        text
+    }
+}

@@ -1,0 +1,361 @@
+//! A host at the end of a node's control link: it asks, and asks again until there is an answer.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use lopa_core::node::Variable;
+use lopa_core::wire::{
+    self, Answer, Ask, Body, Counters, HOST, Message, Metrics, Request, Seal, Status, VERSION,
+};
+
+/// A question is asked again after this time: it may have come before the node was up, or got lost.
+const AGAIN: Duration = Duration::from_secs(1);
+/// A node that does not answer for so long is not there, or hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a node answered, with values of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// It is done.
+    Done,
+    /// It cannot be done there.
+    Cannot,
+    /// Where the node is.
+    Status(Status),
+    /// What its links have done.
+    Counters(Counters),
+    /// How it learns.
+    Metrics(Metrics),
+    /// Elements of a variable, from an element on.
+    Values(Variable, u32, Vec<f32>),
+}
+
+impl From<Answer<&[u8]>> for Said {
+    fn from(answer: Answer<&[u8]>) -> Self {
+        match answer {
+            Answer::Done => Self::Done,
+            Answer::Cannot => Self::Cannot,
+            Answer::Status(status) => Self::Status(status),
+            Answer::Counters(counters) => Self::Counters(counters),
+            Answer::Metrics(metrics) => Self::Metrics(metrics),
+            Answer::Values { variable, offset, values } => {
+                Self::Values(variable, offset, wire::floats(values).collect())
+            }
+        }
+    }
+}
+
+/// A reply as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Heard {
+    pub(crate) sender: u32,
+    pub(crate) session: u32,
+    pub(crate) epoch: u64,
+    pub(crate) tag: u32,
+    pub(crate) said: Said,
+}
+
+/// Why there was no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// The line is closed: the emulator ended, or the cable was pulled.
+    Closed {
+        /// The node.
+        node: u32,
+    },
+    /// The node said nothing for long.
+    Silent {
+        /// The node.
+        node: u32,
+    },
+    /// It answered something else.
+    Nonsense {
+        /// The node.
+        node: u32,
+    },
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed { node } => write!(f, "the line to node {node} is closed"),
+            Self::Silent { node } => write!(
+                f,
+                "node {node} does not answer: its blob may have been refused, or the port is another node's"
+            ),
+            Self::Nonsense { node } => {
+                write!(f, "node {node} answers something else: flash it with this release")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Silence {}
+
+/// Everything a node knows, read over its control link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Where it was.
+    pub status: Status,
+    /// The epoch it was in.
+    pub epoch: u64,
+    /// What its links had done.
+    pub counters: Counters,
+    /// How often each oracle was asked.
+    pub evaluations: [u64; 5],
+    /// x, θ, v, z, y.
+    pub variables: [Vec<f32>; 5],
+}
+
+impl Reading {
+    /// Every bit of x, θ, v, z, y.
+    #[must_use]
+    pub fn bits(&self) -> Vec<u32> {
+        self.variables.iter().flatten().map(|a| a.to_bits()).collect()
+    }
+}
+
+/// A host that talks to one node.
+#[derive(Debug)]
+pub struct Client {
+    node: u32,
+    outbox: SyncSender<Vec<u8>>,
+    heard: Receiver<Heard>,
+    closed: Arc<AtomicBool>,
+    tag: u32,
+    /// The tag of what changes something: a node does nothing with one that is not higher than all before.
+    change: u32,
+    /// The node's boot number, once it is known.
+    session: u32,
+    epoch: u64,
+    patience: Duration,
+}
+
+impl Client {
+    pub(crate) fn new(
+        node: u32,
+        outbox: SyncSender<Vec<u8>>,
+        heard: Receiver<Heard>,
+        closed: Arc<AtomicBool>,
+    ) -> Self {
+        // Seconds, so that this host is later than all before it.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let (tag, change) = ((now as u32).wrapping_mul(1_000), now as u32);
+        Self { node, outbox, heard, closed, tag, change, session: 0, epoch: 0, patience: PATIENCE }
+    }
+
+    /// The node it talks to.
+    #[must_use]
+    pub const fn node(&self) -> u32 {
+        self.node
+    }
+
+    /// How long it asks again and again.
+    pub const fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// Sends a question and returns its tag. A line that takes nothing now loses it, as lines do.
+    fn send(&mut self, ask: Ask) -> u32 {
+        let tag = if matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint) {
+            self.change = self.change.wrapping_add(1);
+            self.change
+        } else {
+            self.tag = self.tag.wrapping_add(1);
+            self.tag
+        };
+        let body = Body::Request(Request { to: self.node, session: self.session, tag, ask });
+        let message = Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body };
+        let mut frame = vec![0; wire::frame_len(wire::message_len(0))];
+        if let Some(len) = wire::encode(&message, &Seal::PLAIN, &mut frame) {
+            frame.truncate(len);
+            let _ = self.outbox.try_send(frame);
+        }
+        tag
+    }
+
+    /// Waits for the answer to a question.
+    fn hear(&mut self, tag: u32, patience: Duration) -> Option<Said> {
+        let until = Instant::now() + patience;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let heard = self.heard.recv_timeout(left).ok()?;
+            if heard.sender == self.node && heard.tag == tag {
+                (self.session, self.epoch) = (heard.session, heard.epoch);
+                return Some(heard.said);
+            }
+        }
+    }
+
+    /// Asks until there is an answer.
+    fn ask(&mut self, ask: Ask) -> Result<Said, Silence> {
+        let start = Instant::now();
+        loop {
+            if self.closed.load(Ordering::Relaxed) {
+                return Err(Silence::Closed { node: self.node });
+            }
+            let tag = self.send(ask);
+            let left = self.patience.saturating_sub(start.elapsed());
+            if let Some(said) = self.hear(tag, left.min(AGAIN)) {
+                return Ok(said);
+            }
+            if start.elapsed() >= self.patience {
+                return Err(Silence::Silent { node: self.node });
+            }
+        }
+    }
+
+    const fn nonsense(&self) -> Silence {
+        Silence::Nonsense { node: self.node }
+    }
+
+    /// Where the node is.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn status(&mut self) -> Result<Status, Silence> {
+        match self.ask(Ask::Status)? {
+            Said::Status(status) => Ok(status),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    /// Asks where the node is, to be heard by [`Client::answered`]: so all nodes can be asked at once.
+    pub(crate) fn inquire(&mut self) -> u32 {
+        self.send(Ask::Status)
+    }
+
+    /// The answer to [`Client::inquire`], if it came in time.
+    pub(crate) fn answered(
+        &mut self,
+        tag: u32,
+        patience: Duration,
+    ) -> Result<Option<Status>, Silence> {
+        match self.hear(tag, patience) {
+            Some(Said::Status(status)) => Ok(Some(status)),
+            Some(_) => Err(self.nonsense()),
+            None if self.closed.load(Ordering::Relaxed) => Err(Silence::Closed { node: self.node }),
+            None => Ok(None),
+        }
+    }
+
+    /// What its links have done.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn counters(&mut self) -> Result<Counters, Silence> {
+        match self.ask(Ask::Counters)? {
+            Said::Counters(counters) => Ok(counters),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    /// How it learns.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn metrics(&mut self) -> Result<Metrics, Silence> {
+        match self.ask(Ask::Metrics)? {
+            Said::Metrics(metrics) => Ok(metrics),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    /// Has it go on, pause after its round, or write a checkpoint. Tells whether it did.
+    ///
+    /// # Errors
+    /// If it does not say.
+    fn change(&mut self, ask: Ask) -> Result<bool, Silence> {
+        // Only what is asked in its session is done.
+        self.status()?;
+        match self.ask(ask)? {
+            Said::Done => Ok(true),
+            Said::Cannot => Ok(false),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    /// Has it go on. Tells whether it does.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn start(&mut self) -> Result<bool, Silence> {
+        self.change(Ask::Start)
+    }
+
+    /// Has it pause after its round. Tells whether it will.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn stop(&mut self) -> Result<bool, Silence> {
+        self.change(Ask::Stop)
+    }
+
+    /// Has it write a checkpoint. Tells whether it did.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn checkpoint(&mut self) -> Result<bool, Silence> {
+        self.change(Ask::Checkpoint)
+    }
+
+    /// A whole variable.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn read(&mut self, variable: Variable) -> Result<Vec<f32>, Silence> {
+        let mut values = Vec::new();
+        loop {
+            let offset = values.len() as u32;
+            match self.ask(Ask::Read { variable, offset })? {
+                Said::Values(what, from, more) if (what, from) == (variable, offset) => {
+                    if more.is_empty() {
+                        return Ok(values);
+                    }
+                    values.extend(more);
+                }
+                _ => return Err(self.nonsense()),
+            }
+        }
+    }
+
+    /// All it knows. It is one moment's only if the node rests meanwhile: finished, or paused.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn reading(&mut self) -> Result<Reading, Silence> {
+        use Variable::{Direction, HessianInverseVector, Hypergradient, Inner, Outer};
+        let (status, counters) = (self.status()?, self.counters()?);
+        let evaluations = self.metrics()?.evaluations;
+        let mut variables: [Vec<f32>; 5] = Default::default();
+        let names = [Outer, Inner, HessianInverseVector, Hypergradient, Direction];
+        for (place, variable) in variables.iter_mut().zip(names) {
+            *place = self.read(variable)?;
+        }
+        Ok(Reading { status, epoch: self.epoch, counters, evaluations, variables })
+    }
+
+    /// Waits until it has completed some rounds. Only a node that stands still is waited for in vain.
+    ///
+    /// # Errors
+    /// If it does not say, diverged, or stands still.
+    pub fn wait_for_round(&mut self, round: u64) -> Result<Status, Silence> {
+        let (mut last, mut moved) = (0, Instant::now());
+        loop {
+            let status = self.status()?;
+            if status.round >= round {
+                return Ok(status);
+            }
+            if status.round != last {
+                (last, moved) = (status.round, Instant::now());
+            }
+            if status.diverged || moved.elapsed() > self.patience {
+                return Err(Silence::Silent { node: self.node });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! A fleet of boards that are plugged in: their ports from the file, the host at their control links, and their router if
+//! they have no lines of their own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use lopa_core::batch::Batch;
+use lopa_core::problem::{Point, Problem};
+use lopa_core::wire::Status;
+
+use super::client::{Client, Silence};
+use super::port::{Port, PortError};
+use super::switchboard::Switchboard;
+use crate::config::Wires;
+use crate::fault::Faults;
+use crate::run::{Prepared, RunError};
+
+/// A board that says nothing for so long when all are asked is asked again the next time.
+const MOMENT: Duration = Duration::from_secs(2);
+
+/// Why boards cannot be reached.
+#[derive(Debug)]
+pub enum ConnectError {
+    /// The file has no table `fleet`, or no port for a node.
+    Table {
+        /// The node without a port; none if the whole table is missing.
+        node: Option<u32>,
+    },
+    /// A port cannot be opened.
+    Port {
+        /// The node.
+        node: u32,
+        /// Why.
+        error: PortError,
+    },
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let example = "[[fleet.node]], with id and port, such as port = \"/dev/ttyACM0\"";
+        match self {
+            Self::Table { node: None } => {
+                write!(
+                    f,
+                    "the file does not say where boards are plugged in: for each, write {example}"
+                )
+            }
+            Self::Table { node: Some(node) } => {
+                write!(f, "the file has no port for node {node}: write {example}")
+            }
+            Self::Port { node, error } => write!(f, "node {node}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+/// Boards that are plugged in.
+#[derive(Debug)]
+pub struct Connected {
+    /// Kept for its threads, which carry everything.
+    switch: Switchboard,
+    clients: BTreeMap<u32, Client>,
+    routed: bool,
+}
+
+impl Connected {
+    /// Opens the ports of all nodes of a network.
+    ///
+    /// # Errors
+    /// Names the port that does not open.
+    pub fn open(prepared: &Prepared) -> Result<Self, ConnectError> {
+        let experiment = prepared.experiment();
+        let links = experiment.links.clone().unwrap_or_default();
+        let table = experiment.fleet.clone().unwrap_or_default();
+        if table.node.is_empty() {
+            return Err(ConnectError::Table { node: None });
+        }
+        let mut heard = vec![Vec::new(); experiment.network.nodes as usize];
+        let routed = links.wiring != Wires::Direct;
+        for edge in prepared.weights().edges().iter().filter(|_| routed) {
+            heard[edge.node as usize].push(edge.neighbour);
+        }
+        let mut switch = Switchboard::new(heard, Faults::NONE, 0);
+        let mut clients = BTreeMap::new();
+        for node in 0..experiment.network.nodes {
+            let own = table.node.iter().find(|own| own.id == node);
+            let own = own.ok_or(ConnectError::Table { node: Some(node) })?;
+            let port = own.port.parse::<Port>();
+            let stream = port.and_then(|port| port.open(links.baud, Duration::ZERO));
+            let stream = stream.map_err(|error| ConnectError::Port { node, error })?;
+            clients.insert(node, switch.attach(node, stream));
+        }
+        Ok(Self { switch, clients, routed })
+    }
+
+    /// Whether boards hear each other only through this host, as long as it runs.
+    #[must_use]
+    pub const fn routed(&self) -> bool {
+        self.routed
+    }
+
+    /// The frames passed on.
+    #[must_use]
+    pub fn passed(&self) -> u64 {
+        self.switch.passed().frames
+    }
+
+    /// The hosts at all control links, by node.
+    pub fn clients(&mut self) -> impl Iterator<Item = &mut Client> {
+        self.clients.values_mut()
+    }
+
+    /// The host at a control link.
+    pub fn client(&mut self, node: u32) -> Option<&mut Client> {
+        self.clients.get_mut(&node)
+    }
+
+    /// Where all boards are; nothing of those that do not say in time.
+    pub fn statuses(&mut self) -> Vec<Option<Status>> {
+        let asked: Vec<u32> = self.clients.values_mut().map(Client::inquire).collect();
+        let answers = self.clients.values_mut().zip(asked);
+        answers.map(|(client, tag)| client.answered(tag, MOMENT).unwrap_or(None)).collect()
+    }
+
+    /// A node's outer loss on its own samples, from what it has now.
+    ///
+    /// # Errors
+    /// If it does not say what it has.
+    pub fn loss(&mut self, prepared: &Prepared, node: u32) -> Result<Option<f64>, Silence> {
+        use lopa_core::node::Variable::{Inner, Outer};
+        let Some(client) = self.clients.get_mut(&node) else { return Ok(None) };
+        let (x, theta) = (client.read(Outer)?, client.read(Inner)?);
+        Ok(outer_loss(prepared, node, &x, &theta).unwrap_or(None))
+    }
+}
+
+fn outer_loss(
+    prepared: &Prepared,
+    node: u32,
+    x: &[f32],
+    theta: &[f32],
+) -> Result<Option<f64>, RunError> {
+    let samples = prepared.material().samples()?;
+    let simulation = prepared.simulation(&samples)?;
+    let Some(fresh) = simulation.nodes().get(node as usize) else { return Ok(None) };
+    let state = fresh.state();
+    if (state.x.len(), state.theta.len()) != (x.len(), theta.len()) {
+        return Ok(None);
+    }
+    let problem = fresh.problem();
+    let mut workspace = vec![0.0; problem.dimensions().workspace];
+    problem.prepare(x, &mut workspace);
+    let batch = Batch::full(problem.population().outer);
+    Ok(Some(f64::from(problem.outer_loss(Point { x, theta }, &batch, &mut workspace))))
+}

@@ -1,0 +1,306 @@
+//! A fleet of emulated boards: an image, a blob each, and wires between them as the blobs say.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lopa_core::blob::{BlobError, Wiring};
+use lopa_core::exchange::Peer;
+use lopa_core::wire::Status;
+
+use super::client::{Client, Reading, Silence};
+use super::emulator::{Cord, Emulator, EmulatorError};
+use super::port::{Port, PortError};
+use super::switchboard::{Passed, Switchboard};
+use crate::fault::Faults;
+use crate::shards::{LINES, Loaded};
+
+/// An emulator that offers no socket after this time has failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// A board that says nothing for so long when all are asked is asked again the next time.
+const MOMENT: Duration = Duration::from_secs(2);
+
+/// Why a fleet fails.
+#[derive(Debug)]
+pub enum FleetError {
+    /// A blob is not sound.
+    Blob {
+        /// The node.
+        node: u32,
+        /// Why.
+        error: BlobError,
+    },
+    /// Blobs are not those of nodes 0, 1, … of one network.
+    Blobs {
+        /// The place that another node's blob is in.
+        node: u32,
+    },
+    /// An emulator does not run.
+    Emulator(EmulatorError),
+    /// A line does not open.
+    Port {
+        /// The node.
+        node: u32,
+        /// Why.
+        error: PortError,
+        /// What the board and its emulator said.
+        log: String,
+    },
+    /// A node does not answer.
+    Silence(Silence),
+    /// There is no such node, or it is off.
+    Off {
+        /// The node.
+        node: u32,
+    },
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blob { node, error } => write!(f, "node {node}: {error}"),
+            Self::Blobs { node } => write!(f, "the blob of node {node} is another node's"),
+            Self::Emulator(error) => error.fmt(f),
+            Self::Port { node, error, log } => {
+                write!(f, "node {node}: {error}")?;
+                if log.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, "; its emulator said: {}", log.trim())
+                }
+            }
+            Self::Silence(error) => error.fmt(f),
+            Self::Off { node } => write!(f, "node {node} is off"),
+        }
+    }
+}
+
+impl std::error::Error for FleetError {}
+
+impl From<Silence> for FleetError {
+    fn from(error: Silence) -> Self {
+        Self::Silence(error)
+    }
+}
+
+impl From<EmulatorError> for FleetError {
+    fn from(error: EmulatorError) -> Self {
+        Self::Emulator(error)
+    }
+}
+
+/// A fleet of emulated boards. All are ended when it is dropped.
+#[derive(Debug)]
+pub struct Emulated {
+    folder: tempfile::TempDir,
+    image: PathBuf,
+    wiring: Wiring,
+    /// Every node's neighbours, with the links that lead to them.
+    peers: Vec<Vec<Peer>>,
+    /// Whether the host stands in the middle of wires.
+    between: bool,
+    emulators: BTreeMap<u32, Emulator>,
+    clients: BTreeMap<u32, Client>,
+    switch: Switchboard,
+}
+
+impl Emulated {
+    /// Boards with their blobs, off. With `faults` the host stands in the middle of every wire, where it can damage
+    /// and cut; without, wires lead from board to board.
+    ///
+    /// # Errors
+    /// Refuses blobs that are not sound, or not those of nodes 0, 1, …
+    pub fn new(
+        image: &Path,
+        blobs: &[Vec<u8>],
+        faults: Option<(Faults, u64)>,
+    ) -> Result<Self, FleetError> {
+        let folder = tempfile::Builder::new().prefix("lopa").tempdir();
+        let folder = folder.map_err(|error| EmulatorError::Folder(std::env::temp_dir(), error))?;
+        let mut peers = Vec::new();
+        let mut wiring = Wiring::Direct;
+        for (node, bytes) in (0_u32..).zip(blobs) {
+            let loaded = Loaded::new(bytes);
+            let blob = loaded.blob().map_err(|error| FleetError::Blob { node, error })?;
+            if blob.node() != node {
+                return Err(FleetError::Blobs { node });
+            }
+            wiring = blob.plan().wiring;
+            peers.push(blob.peers().collect::<Vec<Peer>>());
+        }
+        // On a bus everybody hears everybody; neighbours are all who listen.
+        let heard = |own: &Vec<Peer>| own.iter().map(|peer| peer.node).collect();
+        let routes = match wiring {
+            Wiring::Direct => Vec::new(),
+            Wiring::Routed | Wiring::Bus => peers.iter().map(heard).collect(),
+        };
+        let between = faults.is_some() && wiring == Wiring::Direct;
+        let (faults, seed) = faults.unwrap_or((Faults::NONE, 0));
+        let fleet = Self {
+            folder,
+            image: image.to_path_buf(),
+            wiring,
+            peers,
+            between,
+            emulators: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            switch: Switchboard::new(routes, faults, seed),
+        };
+        for (node, blob) in (0..).zip(blobs) {
+            let own = fleet.folder(node);
+            let made = fs::create_dir(&own);
+            made.map_err(|error| EmulatorError::Folder(own, error))?;
+            fleet.flash(node, blob)?;
+        }
+        Ok(fleet)
+    }
+
+    /// A board's folder.
+    #[must_use]
+    pub fn folder(&self, node: u32) -> PathBuf {
+        self.folder.path().join(node.to_string())
+    }
+
+    /// How many boards, on or off.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.peers.is_empty()
+    }
+
+    /// Gives a board another blob, for when it starts next.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn flash(&self, node: u32, blob: &[u8]) -> Result<(), FleetError> {
+        let path = self.folder(node).join("blob.bin");
+        fs::write(&path, blob).map_err(|error| EmulatorError::Folder(path, error))?;
+        Ok(())
+    }
+
+    /// What each link of a board leads to.
+    fn cords(&self, node: u32, peers: &[Peer]) -> Vec<Cord> {
+        let mut cords = vec![Cord::Open; LINES + 1];
+        cords[0] = Cord::Offers("host".into());
+        if self.wiring != Wiring::Direct {
+            return cords;
+        }
+        for peer in peers {
+            let other = peer.node;
+            let cord = match () {
+                () if self.between => Cord::Offers(format!("wire-{other}").into()),
+                () if node < other => Cord::Offers(format!("../{node}-{other}").into()),
+                () => Cord::Seeks(format!("../{other}-{node}").into()),
+            };
+            if let Some(place) = cords.get_mut(usize::from(peer.link)) {
+                *place = cord;
+            }
+        }
+        cords
+    }
+
+    /// Switches a board on, and takes up its lines.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn start(&mut self, node: u32) -> Result<&mut Client, FleetError> {
+        let peers = self.peers.get(node as usize).ok_or(FleetError::Off { node })?.clone();
+        self.kill(node);
+        let own = self.folder(node);
+        let emulator = Emulator::start(&own, &self.image, &self.cords(node, &peers))?;
+        let open = |name: String| {
+            let port = Port::Unix(own.join(name));
+            port.open(0, PATIENCE).map_err(|error| {
+                let log = emulator.log();
+                FleetError::Port { node, error, log }
+            })
+        };
+        if self.between {
+            for peer in &peers {
+                let stream = open(format!("wire-{}", peer.node))?;
+                self.switch.attach_wire(node, peer.node, stream);
+            }
+        }
+        let client = self.switch.attach(node, open("host".into())?);
+        self.emulators.insert(node, emulator);
+        Ok(self.clients.entry(node).or_insert(client))
+    }
+
+    /// Switches all boards on.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn start_all(&mut self) -> Result<(), FleetError> {
+        (0..self.len() as u32).try_for_each(|node| self.start(node).map(drop))
+    }
+
+    /// Takes a board's power away.
+    pub fn kill(&mut self, node: u32) {
+        self.clients.remove(&node);
+        self.emulators.remove(&node);
+        self.switch.detach(node);
+    }
+
+    /// Whether a board is on.
+    #[must_use]
+    pub fn is_on(&self, node: u32) -> bool {
+        self.emulators.contains_key(&node)
+    }
+
+    /// Cuts the line between two neighbours, or mends it: where the host stands in the middle.
+    pub fn cut(&self, a: u32, b: u32, cut: bool) {
+        self.switch.cut(a, b, cut);
+    }
+
+    /// The host at a board's control link.
+    ///
+    /// # Errors
+    /// If the board is off.
+    pub fn client(&mut self, node: u32) -> Result<&mut Client, FleetError> {
+        self.clients.get_mut(&node).ok_or(FleetError::Off { node })
+    }
+
+    /// What a board and its emulator said; nothing if it is off.
+    #[must_use]
+    pub fn log(&self, node: u32) -> String {
+        self.emulators.get(&node).map(Emulator::log).unwrap_or_default()
+    }
+
+    /// What the host did with frames.
+    #[must_use]
+    pub fn passed(&self) -> Passed {
+        self.switch.passed()
+    }
+
+    /// Where all boards are: nothing of those that are off, or too busy to say.
+    ///
+    /// # Errors
+    /// If an emulator ended.
+    pub fn statuses(&mut self) -> Result<Vec<Option<Status>>, FleetError> {
+        let asked: Vec<(u32, u32)> =
+            self.clients.iter_mut().map(|(node, client)| (*node, client.inquire())).collect();
+        let mut statuses = vec![None; self.len()];
+        for (node, tag) in asked {
+            if let Some(client) = self.clients.get_mut(&node) {
+                statuses[node as usize] = client.answered(tag, MOMENT)?;
+            }
+        }
+        Ok(statuses)
+    }
+
+    /// All that the boards that are on know.
+    ///
+    /// # Errors
+    /// If one does not say.
+    pub fn readings(&mut self) -> Result<BTreeMap<u32, Reading>, FleetError> {
+        let readings = self.clients.iter_mut().map(|(node, client)| Ok((*node, client.reading()?)));
+        readings.collect()
+    }
+}

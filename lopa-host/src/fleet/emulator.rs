@@ -1,0 +1,189 @@
+//! Emulated boards: one process each, none of which outlives this one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::board::EMULATED;
+use super::image::missing;
+
+/// The emulator.
+pub const QEMU: &str = "qemu-system-arm";
+
+/// Every emulator that runs, so that a process that ends at once can end them too.
+static ALIVE: Mutex<BTreeMap<u64, Child>> = Mutex::new(BTreeMap::new());
+
+/// Why an emulator does not run.
+#[derive(Debug)]
+pub enum EmulatorError {
+    /// There is none.
+    Missing,
+    /// It does not start.
+    Start(io::Error),
+    /// Its folder cannot be used.
+    Folder(PathBuf, io::Error),
+}
+
+impl fmt::Display for EmulatorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => write!(
+                f,
+                "{QEMU} is missing: apt-get install --no-install-recommends {QEMU} (on a Mac: brew install qemu)"
+            ),
+            Self::Start(error) => write!(f, "{QEMU} does not start: {error}"),
+            Self::Folder(path, error) => write!(f, "cannot use {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for EmulatorError {}
+
+/// Ends every emulator of this process, at once.
+pub fn end_all() {
+    let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::take(&mut *alive).into_values().for_each(end);
+}
+
+fn end(mut child: Child) {
+    // One that has ended by itself cannot be killed, and need not.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// What a board's link leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cord {
+    /// Nothing.
+    Open,
+    /// A socket that the board offers.
+    Offers(PathBuf),
+    /// A socket that another board offers; sought again when that one was off.
+    Seeks(PathBuf),
+    /// A pseudo-terminal, whose name the emulator prints to its log.
+    Terminal,
+}
+
+/// An emulated board that runs; ended when it is dropped.
+#[derive(Debug)]
+pub struct Emulator {
+    number: u64,
+    folder: PathBuf,
+}
+
+impl Emulator {
+    /// Switches a board on, in a folder with its `blob.bin`, where it keeps its `flash.bin`, its sockets and its `log`.
+    ///
+    /// # Errors
+    /// Says what is missing, with the command that installs it.
+    pub fn start(folder: &Path, image: &Path, cords: &[Cord]) -> Result<Self, EmulatorError> {
+        let mut command = Command::new(QEMU);
+        command.current_dir(folder);
+        command.args(["-M", EMULATED.name, "-display", "none", "-monitor", "none"]);
+        command.arg("-kernel").arg(image);
+        let blob = EMULATED.blob;
+        command.args(["-device", &format!("loader,file=blob.bin,addr={blob:#x},force-raw=on")]);
+        command.args(["-semihosting-config", "enable=on,target=native"]);
+        for (link, cord) in cords.iter().enumerate() {
+            let (path, end) = match cord {
+                Cord::Open => {
+                    command.args(["-serial", "null"]);
+                    continue;
+                }
+                Cord::Terminal => {
+                    command.args(["-serial", "pty"]);
+                    continue;
+                }
+                Cord::Offers(path) => (path, "server=on,wait=off"),
+                Cord::Seeks(path) => (path, reconnect()),
+            };
+            if let Cord::Offers(path) = cord {
+                // A socket left by an emulator that was killed would look like a living one.
+                let _ = fs::remove_file(folder.join(path));
+            }
+            // A comma ends a value unless it is doubled.
+            let path = path.to_string_lossy().replace(',', ",,");
+            let line = format!("socket,id=link{link},path={path},{end}");
+            command.args(["-chardev", &line, "-serial", &format!("chardev:link{link}")]);
+        }
+        let log = File::create(folder.join("log"));
+        let log = log.and_then(|log| Ok((log.try_clone()?, log)));
+        let (out, log) = log.map_err(|error| EmulatorError::Folder(folder.into(), error))?;
+        command.stdin(Stdio::null()).stdout(out).stderr(log);
+        // In a group of its own: Ctrl-C is for this process, which ends its boards in good order.
+        command.process_group(0);
+        let child = command.spawn().map_err(|error| match missing(&error) {
+            true => EmulatorError::Missing,
+            false => EmulatorError::Start(error),
+        })?;
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        ALIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(number, child);
+        Ok(Self { number, folder: folder.into() })
+    }
+
+    /// What the board and its emulator said.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// Whether it still runs.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        alive.get_mut(&self.number).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// The name of a [`Cord::Terminal`]'s pseudo-terminal, once the emulator has said it.
+    #[must_use]
+    pub fn terminal(&self) -> Option<String> {
+        let log = self.log();
+        let at = log.split_whitespace().find(|word| word.starts_with("/dev/pts/"));
+        at.map(str::to_owned)
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let child = ALIVE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        child.into_iter().for_each(end);
+    }
+}
+
+/// How this emulator is told to seek a socket again after a second: since version 9.2 in milliseconds.
+fn reconnect() -> &'static str {
+    use std::sync::OnceLock;
+    static WORD: OnceLock<&str> = OnceLock::new();
+    WORD.get_or_init(|| {
+        let said = Command::new(QEMU).arg("--version").stdin(Stdio::null()).output();
+        let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let new = said.is_ok_and(|said| version(&said) >= Some((9, 2)));
+        if new { "reconnect-ms=1000" } else { "reconnect=1" }
+    })
+}
+
+/// "QEMU emulator version 7.2.22 (…)"
+fn version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.split_once("version ")?.1.split(['.', ' ', '\n']);
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_what_the_emulator_says() {
+        let said = "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)\nCopyright (c) 2003-2022\n";
+        assert_eq!(version(said), Some((7, 2)));
+        assert_eq!(version("QEMU emulator version 10.0.0\n"), Some((10, 0)));
+        assert_eq!(version("something else"), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! A network laid out on emulated boards: wiring, blobs, and the board that has room for them.
+
+use lopa_core::exchange::Timing;
+
+use super::board::{Board, EMULATED, EMULATED_LARGE};
+use crate::config::Wires;
+use crate::run::Prepared;
+use crate::shards::{Form, LINES, Limits, Loaded, ShardError, VALUES, shard_as};
+
+/// Rounds between checkpoints, where the file names none: a board that loses its power goes on from the last.
+const CHECKPOINT_EVERY: u32 = 25;
+
+/// A network on emulated boards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    /// How they are wired.
+    pub wiring: Wires,
+    /// The board that has room for every node.
+    pub board: Board,
+    /// A blob each.
+    pub blobs: Vec<Vec<u8>>,
+}
+
+impl Layout {
+    /// Lays a network out. Without a wish, boards have lines of their own unless the file says otherwise or a node has
+    /// more neighbours than a board has lines; then the host is their router.
+    ///
+    /// # Errors
+    /// Names the first node that fits no board.
+    pub fn new(
+        prepared: &Prepared,
+        wiring: Option<Wires>,
+        timing: Timing,
+    ) -> Result<Self, ShardError> {
+        let topology = prepared.weights().topology();
+        let mut degrees = vec![0; topology.nodes()];
+        for edge in prepared.weights().edges() {
+            degrees[edge.node as usize] += 1;
+        }
+        let many = degrees.iter().any(|degree| *degree > LINES);
+        let said = prepared.experiment().links.as_ref().map_or(Wires::Direct, |table| table.wiring);
+        let wiring = match (wiring, said) {
+            (Some(wiring), _) => wiring,
+            (None, Wires::Direct) if many => Wires::Routed,
+            (None, said) => said,
+        };
+        let form = Form {
+            wiring: Some(wiring),
+            values: Some(VALUES),
+            timing: Some(timing),
+            checkpoint_every: Some(CHECKPOINT_EVERY),
+        };
+        let shards = shard_as(prepared, Limits::default(), form)?;
+        let blobs: Vec<Vec<u8>> = shards.into_iter().map(|shard| shard.blob).collect();
+        let board = if fits(&blobs, &EMULATED).is_ok() { EMULATED } else { EMULATED_LARGE };
+        fits(&blobs, &board)?;
+        Ok(Self { wiring, board, blobs })
+    }
+}
+
+/// Whether a board has room for every blob.
+///
+/// # Errors
+/// Names the first node that does not fit.
+pub fn fits(blobs: &[Vec<u8>], board: &Board) -> Result<(), ShardError> {
+    for (node, blob) in (0..).zip(blobs) {
+        let loaded = Loaded::new(blob);
+        let fits = loaded.blob().and_then(|blob| blob.fits(&board.capacity()));
+        fits.map_err(|error| ShardError::Blob { node, error })?;
+    }
+    Ok(())
+}

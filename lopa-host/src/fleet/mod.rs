@@ -1,0 +1,34 @@
+//! Fleets: boards that learn, emulated or real, and the host that looks after them.
+//!
+//! - [`board`]: the boards there are; [`image`]: their programs, built; [`Layout`]: a network on them;
+//! - [`emulator`]: a board as a process; [`Emulated`]: a fleet of them, wired as its blobs say;
+//! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in the middle, router and spoilsport;
+//!   [`Client`]: the host at a node's control link, the same for emulated and real boards;
+//! - [`Course`]: what is done to a fleet while it learns; [`mod@reference`]: what it should come to;
+//! - [`Account`]: what came of it;
+//! - [`flash`]: real boards flashed; [`Connected`]: real boards that are plugged in.
+//!
+//! A fleet learns the same bits as the simulation: links decide when, never what.
+
+mod account;
+pub mod board;
+mod client;
+mod connected;
+mod course;
+mod emulated;
+pub mod emulator;
+pub mod flash;
+pub mod image;
+mod layout;
+mod port;
+pub mod reference;
+mod switchboard;
+
+pub use account::{Account, Basis};
+pub use client::{Client, Reading, Said, Silence};
+pub use connected::{ConnectError, Connected};
+pub use course::{Accident, AccidentError, Course, CourseError, Until, patient};
+pub use emulated::{Emulated, FleetError};
+pub use layout::{Layout, fits};
+pub use port::{Port, PortError, Stream};
+pub use switchboard::{Passed, Switchboard};

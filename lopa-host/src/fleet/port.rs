@@ -1,0 +1,152 @@
+//! Where a line to a node is plugged in: a serial port, a pseudo-terminal, or a socket of an emulator.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// A read or a write that takes longer is given up and tried again, so that whoever waits can be told to stop.
+pub(crate) const BREATH: Duration = Duration::from_millis(100);
+
+/// A port.
+///
+/// ```
+/// use lopa_host::fleet::Port;
+/// let port: Port = "/dev/ttyACM0".parse()?;
+/// assert_eq!(port, Port::Serial("/dev/ttyACM0".into()));
+/// let port: Port = "unix:/tmp/node-0".parse()?;
+/// assert_eq!(port.to_string(), "unix:/tmp/node-0");
+/// # Ok::<(), lopa_host::fleet::PortError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Port {
+    /// A serial port or a pseudo-terminal, by its name.
+    Serial(String),
+    /// A socket, as an emulator offers.
+    Unix(PathBuf),
+}
+
+/// A port cannot be used.
+#[derive(Debug)]
+pub enum PortError {
+    /// It has no name.
+    Empty,
+    /// It does not open.
+    Open {
+        /// Which one.
+        port: Port,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for PortError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(
+                f,
+                "a port without a name: write the name of a serial port, or unix: and the path of a socket"
+            ),
+            Self::Open { port, error } => {
+                write!(f, "cannot open {port}: {error}")?;
+                match (port, error.kind()) {
+                    (Port::Serial(_), ErrorKind::PermissionDenied) => {
+                        f.write_str("; on Linux, add yourself to the group of serial ports: sudo usermod -aG dialout $USER")
+                    }
+                    (Port::Serial(_), ErrorKind::NotFound) => {
+                        f.write_str("; is the board plugged in?")
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for PortError {}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serial(name) => f.write_str(name),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl FromStr for Port {
+    type Err = PortError;
+
+    fn from_str(text: &str) -> Result<Self, PortError> {
+        match text.strip_prefix("unix:") {
+            _ if text.trim().is_empty() => Err(PortError::Empty),
+            Some("") => Err(PortError::Empty),
+            Some(path) => Ok(Self::Unix(path.into())),
+            None => Ok(Self::Serial(text.into())),
+        }
+    }
+}
+
+/// Both directions of an open line, each for a thread of its own.
+///
+/// Any reader and writer will do, as long as a read gives up after a while with [`ErrorKind::WouldBlock`] or
+/// [`ErrorKind::TimedOut`], or else nobody can tell it to stop.
+pub struct Stream {
+    pub(crate) reader: Box<dyn Read + Send>,
+    pub(crate) writer: Box<dyn Write + Send>,
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stream")
+    }
+}
+
+impl Stream {
+    /// Puts two directions together.
+    #[must_use]
+    pub fn new(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> Self {
+        Self { reader: Box::new(reader), writer: Box::new(writer) }
+    }
+}
+
+impl Port {
+    /// Opens it, at so many bits a second if it is a serial port. A socket that is not there yet is waited for.
+    ///
+    /// # Errors
+    /// Says why not, after `patience`.
+    pub fn open(&self, baud: u32, patience: Duration) -> Result<Stream, PortError> {
+        let wrong = |error| PortError::Open { port: self.clone(), error };
+        match self {
+            Self::Serial(name) => {
+                let port = serialport::new(name, baud).timeout(BREATH).open();
+                let reader = port.map_err(|error| wrong(error.into()))?;
+                let writer = reader.try_clone().map_err(|error| wrong(error.into()))?;
+                Ok(Stream::new(reader, writer))
+            }
+            Self::Unix(path) => {
+                let start = Instant::now();
+                let stream = loop {
+                    match UnixStream::connect(path) {
+                        Ok(stream) => break stream,
+                        Err(error) if start.elapsed() >= patience => return Err(wrong(error)),
+                        Err(_) => std::thread::sleep(Duration::from_millis(10)),
+                    }
+                };
+                let halves = || {
+                    stream.set_read_timeout(Some(BREATH))?;
+                    stream.set_write_timeout(Some(BREATH))?;
+                    Ok(Stream::new(stream.try_clone()?, stream.try_clone()?))
+                };
+                halves().map_err(wrong)
+            }
+        }
+    }
+}
+
+/// Whether an error only means that nothing happened for a while.
+pub(crate) fn idle(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}

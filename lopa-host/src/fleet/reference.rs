@@ -1,0 +1,215 @@
+//! What a fleet should come to: the same network in one memory, and what is measured of either.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lopa_core::node::State;
+use lopa_core::problems::AnyProblem;
+use lopa_core::wire::Counters;
+
+use super::client::Reading;
+use crate::algorithms::{Algorithm, NodeView, Sent};
+use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
+use crate::record::Record;
+use crate::run::{Prepared, RunError};
+use crate::simulation::SimulatedNode;
+
+/// A simulated run: what nodes should end with, and what was measured on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// Every bit of x, θ, v, z, y of every node after the last round.
+    pub bits: Vec<Vec<u32>>,
+    record: Record,
+    nodes: Record,
+}
+
+/// A node's state that cannot be a node's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadingError {
+    node: u32,
+    why: String,
+}
+
+impl fmt::Display for ReadingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {} reports a state that is none: {}", self.node, self.why)
+    }
+}
+
+impl std::error::Error for ReadingError {}
+
+/// Every bit of a state.
+#[must_use]
+pub fn bits(state: &State<'_>) -> Vec<u32> {
+    let State { x, theta, v, z, y, .. } = *state;
+    [x, theta, v, z, y].into_iter().flatten().map(|a| a.to_bits()).collect()
+}
+
+impl Reference {
+    /// Simulates the network in one memory, calling `tick` with the rounds done; nothing if it was stopped.
+    ///
+    /// # Errors
+    /// Names the node that diverged.
+    pub fn run(
+        prepared: &Prepared,
+        stop: &AtomicBool,
+        mut tick: impl FnMut(u64) + Send,
+    ) -> Result<Option<Self>, RunError> {
+        rayon::scope(|_| {
+            let meter = meter(prepared, &|_| true)?;
+            let samples = prepared.material().samples()?;
+            let mut simulation = prepared.simulation(&samples)?;
+            let run = &prepared.experiment().run;
+            let (mut record, mut nodes) = (meter.record(), Meter::node_record());
+            for round in 0..=run.iterations {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                if round > 0 {
+                    simulation.step().map_err(RunError::Diverged)?;
+                }
+                if round.is_multiple_of(run.record_every) || round == run.iterations {
+                    let views = Algorithm::nodes(&simulation);
+                    let totals = Totals { sent: simulation.sent(), ..Totals::default() };
+                    record.push(meter.measure(&views, totals));
+                    if run.per_node {
+                        let rows = meter.measure_nodes(&views);
+                        rows.into_iter().for_each(|row| nodes.push(row));
+                    }
+                }
+                tick(round);
+            }
+            let bits = simulation.nodes().iter().map(|node| bits(&node.state())).collect();
+            Ok(Some(Self { bits, record, nodes }))
+        })
+    }
+
+    /// The nodes whose bits are not the simulation's; those that were not read count.
+    #[must_use]
+    pub fn others(&self, readings: &BTreeMap<u32, Reading>) -> Vec<u32> {
+        let same = |node: u32, bits: &Vec<u32>| {
+            readings.get(&node).is_some_and(|reading| reading.bits() == *bits)
+        };
+        let numbered = (0_u32..).zip(&self.bits);
+        numbered.filter(|(node, bits)| !same(*node, bits)).map(|(node, _)| node).collect()
+    }
+}
+
+/// Measures nodes as the file wants it; only some, if others are off.
+fn meter<'a>(prepared: &'a Prepared, keep: &dyn Fn(u32) -> bool) -> Result<Meter<'a>, RunError> {
+    let samples = prepared.material().samples()?;
+    let metrics = prepared.experiment().run.metrics.metrics();
+    let lyapunov = metrics.contains(&Metric::Lyapunov);
+    let coefficients = lyapunov.then(|| {
+        let simulation = prepared.simulation(&samples)?;
+        prepared.coefficients(&Algorithm::nodes(&simulation))
+    });
+    let kept = (0_u32..).zip(samples).filter(|(node, _)| keep(*node));
+    let samples: Vec<NodeSamples<'a>> = kept.map(|(_, samples)| samples).collect();
+    Ok(Meter::new(metrics, samples, coefficients.transpose()?))
+}
+
+/// A fleet's states as nodes, and what is measured of them.
+#[derive(Debug)]
+pub struct Measured<'a> {
+    /// The nodes that were read.
+    pub nodes: Vec<SimulatedNode<AnyProblem<'a>>>,
+    /// What was measured.
+    pub record: Record,
+    /// What was measured of single nodes.
+    pub node_record: Record,
+}
+
+impl<'a> Measured<'a> {
+    /// The nodes, for reading.
+    #[must_use]
+    pub fn views(&self) -> Vec<NodeView<'_, AnyProblem<'a>>> {
+        self.nodes.iter().map(NodeView::from).collect()
+    }
+}
+
+/// Measures what was read of a fleet. With a `reference` of the same bits its rows are those of the fleet, for every round
+/// on the way was the same too; but seconds and traffic are never the simulation's, so only the last row has them.
+///
+/// # Errors
+/// Refuses states that no node could have.
+pub fn measure<'a>(
+    prepared: &'a Prepared,
+    readings: &BTreeMap<u32, Reading>,
+    reference: &Reference,
+    same: bool,
+    seconds: f64,
+) -> Result<Measured<'a>, RunError> {
+    let samples = prepared.material().samples()?;
+    let simulation = prepared.simulation(&samples)?;
+    let mut nodes = Vec::new();
+    for (number, mut node) in (0_u32..).zip(simulation.into_nodes()) {
+        if let Some(reading) = readings.get(&number) {
+            restore(&mut node, reading)
+                .map_err(|why| RunError::Input(ReadingError { node: number, why }.to_string()))?;
+            nodes.push(node);
+        }
+    }
+    let meter = meter(prepared, &|node| readings.contains_key(&node))?;
+    let sent = |of: fn(&Counters) -> u64| readings.values().map(|r| of(&r.counters)).sum::<u64>();
+    let traffic = Traffic { bytes: sent(|c| c.sent_bytes), frames: sent(|c| c.sent) };
+    let views: Vec<_> = nodes.iter().map(NodeView::from).collect();
+    let totals = Totals {
+        sent: Sent::of_lopa(nodes.first()),
+        traffic: Some(traffic),
+        seconds,
+        ..Totals::default()
+    };
+    let last = meter.measure(&views, totals);
+    // All start alike: the first row is every fleet's.
+    let rows = reference.record.rows();
+    let before = if same { rows.len().saturating_sub(1) } else { rows.len().min(1) };
+    let mut record = Record::new(reference.record.columns().to_vec());
+    let not_its_own = |name: &str| matches!(name, "seconds" | "bytes" | "frames");
+    for row in &rows[..before] {
+        let columns = record.columns().iter().zip(row);
+        let row = columns.map(|(column, figure)| figure.filter(|_| !not_its_own(&column.name)));
+        let row = row.collect();
+        record.push(row);
+    }
+    record.push(last);
+    let mut node_record = Record::new(reference.nodes.columns().to_vec());
+    if prepared.experiment().run.per_node {
+        let all = &reference.nodes.rows();
+        let kept = if same { all.len() } else { reference.bits.len().min(all.len()) };
+        all[..kept].iter().for_each(|row| node_record.push(row.clone()));
+        if !same {
+            meter.measure_nodes(&views).into_iter().for_each(|row| node_record.push(row));
+        }
+    }
+    Ok(Measured { nodes, record, node_record })
+}
+
+/// Puts a fresh node where another was read to be: by a checkpoint, so that everything is checked.
+fn restore(node: &mut SimulatedNode<AnyProblem<'_>>, reading: &Reading) -> Result<(), String> {
+    /// Words of a checkpoint before the vectors: see [`lopa_core::checkpoint`].
+    const HEAD: usize = 21;
+    let fresh = node.checkpoint().map_err(|error| error.to_string())?;
+    let mut words: Vec<u32> = fresh.take(HEAD).collect();
+    words.truncate(7);
+    let numbers = [reading.epoch, reading.status.round].into_iter().chain(reading.evaluations);
+    words.extend(numbers.flat_map(|number| [number as u32, (number >> 32) as u32]));
+    let mut lengths = Vec::new();
+    let tracking = node.scheme() == lopa_core::node::Scheme::GradientTracking;
+    let [vectors @ .., y] = &reading.variables;
+    for vector in vectors.iter().chain(tracking.then_some(y)) {
+        lengths.push(vector.len());
+        words.extend(vector.iter().map(|a| a.to_bits()));
+    }
+    let state = node.state();
+    let (n, p) = (state.x.len(), state.theta.len());
+    let wanted = [n, p, p, n, n];
+    if lengths[..] != wanted[..lengths.len()] {
+        return Err(format!("its vectors have {lengths:?} elements, not {wanted:?}"));
+    }
+    let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    let checksum = crc32fast::hash(&bytes);
+    bytes.extend(checksum.to_le_bytes());
+    node.restore(&bytes).map_err(|error| error.to_string())
+}

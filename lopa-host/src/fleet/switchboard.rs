@@ -1,0 +1,289 @@
+//! The host in the middle: it passes frames on between nodes, damages them if it is told to, and takes replies out.
+//!
+//! Every line has a thread that reads and one that writes. What a line does not take in time is dropped, as a wire would:
+//! nodes send it again.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use lopa_core::exchange::Micros;
+use lopa_core::wire::{self, Body, FrameReader, HOST, Message, Seal};
+
+use super::client::{Client, Heard, Said};
+use super::port::{BREATH, Stream, idle};
+use crate::fault::{Faults, FaultyLine};
+
+/// Longer than any message of a node.
+const LONGEST: usize = 4_096;
+/// Frames that wait for a line.
+const WAITING: usize = 64;
+
+/// One end of a line, as the host sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// A node's link 0.
+    Host(u32),
+    /// A node's line to a neighbour, which the host stands in the middle of.
+    Wire(u32, u32),
+}
+
+/// One direction between two neighbours.
+#[derive(Debug)]
+struct Way {
+    line: FaultyLine,
+    cut: bool,
+}
+
+/// What the host did with frames between nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passed {
+    /// Frames that came from nodes, once for each receiver.
+    pub frames: u64,
+    /// Frames lost or damaged on purpose.
+    pub spoiled: u64,
+    /// Frames dropped because a line was full, or damaged before they came here.
+    pub dropped: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    frames: AtomicU64,
+    spoiled: AtomicU64,
+    dropped: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Who hears a node through the host; nobody where nodes have lines of their own.
+    routes: Vec<Vec<u32>>,
+    outboxes: Mutex<BTreeMap<End, SyncSender<Vec<u8>>>>,
+    ways: Mutex<BTreeMap<(u32, u32), Way>>,
+    faults: Faults,
+    seed: u64,
+    counts: Counts,
+}
+
+/// The host's end of all lines.
+#[derive(Debug)]
+pub struct Switchboard {
+    shared: Arc<Shared>,
+    /// The threads of every line, and what tells them to stop.
+    lines: BTreeMap<End, (Arc<AtomicBool>, Vec<JoinHandle<()>>)>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a thread that panicked held is still whole: it is changed in single steps.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Switchboard {
+    /// Without lines. `routes` says for each node who hears it through the host; `faults` are done to what passes
+    /// between nodes, never to what a host asks and nodes reply.
+    #[must_use]
+    pub fn new(routes: Vec<Vec<u32>>, faults: Faults, seed: u64) -> Self {
+        let (outboxes, ways) = (Mutex::default(), Mutex::default());
+        let shared = Shared { routes, outboxes, ways, faults, seed, counts: Counts::default() };
+        Self { shared: Arc::new(shared), lines: BTreeMap::new() }
+    }
+
+    /// Takes up the line to a node's link 0.
+    pub fn attach(&mut self, node: u32, stream: Stream) -> Client {
+        let (replies, heard) = mpsc::channel();
+        let shared = Arc::clone(&self.shared);
+        let route = move |frame: &[u8]| shared.route(node, frame, &replies);
+        let (outbox, closed) = self.serve(End::Host(node), stream, route);
+        Client::new(node, outbox, heard, closed)
+    }
+
+    /// Takes up a node's end of a line to a neighbour.
+    pub fn attach_wire(&mut self, node: u32, neighbour: u32, stream: Stream) {
+        let shared = Arc::clone(&self.shared);
+        let pass = move |frame: &[u8]| {
+            shared.pass(node, neighbour, End::Wire(neighbour, node), frame);
+        };
+        self.serve(End::Wire(node, neighbour), stream, pass);
+    }
+
+    /// Lets go of all lines of a node.
+    pub fn detach(&mut self, node: u32) {
+        let own: Vec<End> = self
+            .lines
+            .keys()
+            .copied()
+            .filter(|end| matches!(end, End::Host(n) | End::Wire(n, _) if *n == node))
+            .collect();
+        own.into_iter().for_each(|end| self.hang_up(end));
+    }
+
+    /// Cuts both directions between two neighbours, or mends them.
+    pub fn cut(&self, a: u32, b: u32, cut: bool) {
+        let mut ways = locked(&self.shared.ways);
+        for (from, to) in [(a, b), (b, a)] {
+            self.shared.way(&mut ways, from, to).cut = cut;
+        }
+    }
+
+    /// What was done with frames so far.
+    #[must_use]
+    pub fn passed(&self) -> Passed {
+        let Counts { frames, spoiled, dropped } = &self.shared.counts;
+        let [frames, spoiled, dropped] =
+            [frames, spoiled, dropped].map(|count| count.load(Ordering::Relaxed));
+        Passed { frames, spoiled, dropped }
+    }
+
+    fn hang_up(&mut self, end: End) {
+        locked(&self.shared.outboxes).remove(&end);
+        if let Some((closed, threads)) = self.lines.remove(&end) {
+            closed.store(true, Ordering::Relaxed);
+            // A thread that panicked has said so.
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+        }
+    }
+
+    /// Starts the two threads of a line.
+    fn serve(
+        &mut self,
+        end: End,
+        stream: Stream,
+        frame: impl FnMut(&[u8]) + Send + 'static,
+    ) -> (SyncSender<Vec<u8>>, Arc<AtomicBool>) {
+        self.hang_up(end);
+        let (outbox, waiting) = mpsc::sync_channel(WAITING);
+        let closed = Arc::new(AtomicBool::new(false));
+        let Stream { reader, writer } = stream;
+        let (reads, writes) = (Arc::clone(&closed), Arc::clone(&closed));
+        let threads = vec![
+            thread::spawn(move || read(reader, &reads, frame)),
+            thread::spawn(move || write(writer, &writes, &waiting)),
+        ];
+        locked(&self.shared.outboxes).insert(end, outbox.clone());
+        self.lines.insert(end, (Arc::clone(&closed), threads));
+        (outbox, closed)
+    }
+}
+
+impl Drop for Switchboard {
+    fn drop(&mut self) {
+        // First all, then wait: each needs a moment to notice.
+        self.lines.values().for_each(|(closed, _)| closed.store(true, Ordering::Relaxed));
+        let ends: Vec<End> = self.lines.keys().copied().collect();
+        ends.into_iter().for_each(|end| self.hang_up(end));
+    }
+}
+
+impl Shared {
+    fn way<'w>(&self, ways: &'w mut BTreeMap<(u32, u32), Way>, from: u32, to: u32) -> &'w mut Way {
+        ways.entry((from, to)).or_insert_with(|| {
+            // A number of its own for each direction, the same in every run.
+            let number = from.wrapping_mul(0x1_0000).wrapping_add(to);
+            Way { line: FaultyLine::new(self.faults.clone(), self.seed, number), cut: false }
+        })
+    }
+
+    /// Passes a frame on to one neighbour, through whatever its way does to it.
+    fn pass(&self, from: u32, to: u32, end: End, frame: &[u8]) {
+        let Counts { frames, spoiled, dropped } = &self.counts;
+        let mut arrived = Vec::new();
+        {
+            let mut ways = locked(&self.ways);
+            let way = self.way(&mut ways, from, to);
+            if !way.cut {
+                way.line.send(frame, 0);
+                arrived.extend(std::iter::from_fn(|| way.line.receive(Micros::MAX)));
+            }
+        }
+        let whole = arrived.len() == 1 && arrived[0] == frame;
+        frames.fetch_add(1, Ordering::Relaxed);
+        spoiled.fetch_add(u64::from(!whole), Ordering::Relaxed);
+        let outbox = locked(&self.outboxes).get(&end).cloned();
+        for bytes in arrived {
+            if outbox.as_ref().is_none_or(|outbox| outbox.try_send(bytes).is_err()) {
+                dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// What came on a node's link 0: a reply is for the host, all else for neighbours.
+    fn route(&self, node: u32, frame: &[u8], replies: &mpsc::Sender<Heard>) {
+        let mut reader = FrameReader::<LONGEST>::new(Seal::PLAIN);
+        let mut message = None;
+        for &byte in frame {
+            if let Some(Ok(bytes)) = reader.push(byte) {
+                message = Some(bytes.to_vec());
+            }
+        }
+        let message = message.as_deref().map(wire::decode);
+        let Some(Ok(Message { sender, session, epoch, body, .. })) = message else {
+            // Damaged on its way here, or garbage of a board that boots.
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let to = match body {
+            Body::Reply(reply) => {
+                let (tag, said) = (reply.tag, Said::from(reply.answer));
+                // Nobody listens any more: then it does not matter.
+                let _ = replies.send(Heard { sender, session, epoch, tag, said });
+                return;
+            }
+            Body::Data(_) | Body::Ack(_) => None,
+            Body::Hello(hello) => Some(hello.to),
+            Body::Refuse(refuse) => Some(refuse.to),
+            Body::Request(_) => Some(HOST),
+        };
+        let neighbours = self.routes.get(node as usize).into_iter().flatten();
+        for &neighbour in neighbours.filter(|&&n| to.is_none_or(|to| to == n)) {
+            self.pass(node, neighbour, End::Host(neighbour), frame);
+        }
+    }
+}
+
+/// Cuts what comes into frames, each with its final zero, until the line is closed.
+fn read(mut reader: Box<dyn Read + Send>, closed: &AtomicBool, mut take: impl FnMut(&[u8])) {
+    let mut bytes = [0; 1_024];
+    let mut frame = Vec::new();
+    while !closed.load(Ordering::Relaxed) {
+        let len = match reader.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(len) => len,
+            Err(error) if idle(&error) => continue,
+            Err(_) => break,
+        };
+        for &byte in &bytes[..len] {
+            frame.push(byte);
+            if byte == 0 {
+                take(&frame);
+                frame.clear();
+            } else if frame.len() > 2 * LONGEST {
+                // No frame is that long. What follows is the rest of something, and is found to be damaged.
+                frame.clear();
+            }
+        }
+    }
+    closed.store(true, Ordering::Relaxed);
+}
+
+/// Writes what waits, until the line is closed.
+fn write(mut writer: Box<dyn Write + Send>, closed: &AtomicBool, waiting: &Receiver<Vec<u8>>) {
+    while !closed.load(Ordering::Relaxed) {
+        let frame = match waiting.recv_timeout(BREATH) {
+            Ok(frame) => frame,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        let mut rest = &frame[..];
+        while !rest.is_empty() && !closed.load(Ordering::Relaxed) {
+            match writer.write(rest) {
+                Ok(0) => closed.store(true, Ordering::Relaxed),
+                Ok(len) => rest = &rest[len..],
+                Err(error) if idle(&error) => {}
+                Err(_) => closed.store(true, Ordering::Relaxed),
+            }
+        }
+        let _ = writer.flush();
+    }
+}

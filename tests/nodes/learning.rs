@@ -1,0 +1,81 @@
+//! Real problems on emulated boards.
+
+use lopa_host::fleet::board::EMULATED_LARGE;
+use lopa_host::fleet::reference::{Reference, measure};
+use lopa_host::fleet::{Layout, patient};
+
+use super::data::{find, folder};
+use super::{PATIENT, assert_simulated_bits, fleet, prepared, run};
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn ten_boards_learn_mnist() {
+    let Some(dir) = folder("mnist") else { return };
+    // Pixels stay bytes in the blobs. LG, as bytes on emulated lines are what takes time.
+    let prepared = prepared(&format!(
+        r#"
+        network = {{ nodes = 10 }}
+        problem = {{ kind = "logistic" }}
+        run = {{ iterations = 100, record_every = 100, x0 = -6.0, checkpoint_every = 50 }}
+        [data]
+        source = "mnist"
+        dir = {dir:?}
+        classes = ["0", "1"]
+        samples = 12000
+        [algorithm]
+        name = "lopa-lg"
+        alpha = 0.1
+        beta = 0.1
+        lambda = 0.1
+        gamma = 0.4
+        tau = 0.4
+        batch = 40
+        "#
+    ));
+    let mut fleet = fleet(&prepared, None, PATIENT, None);
+    run(&prepared, &mut fleet, &[], PATIENT);
+    assert_simulated_bits(&prepared, &mut fleet);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let reference = Reference::run(&prepared, &stop, |_| ()).unwrap().unwrap();
+    let readings = fleet.readings().unwrap();
+    let measured = measure(&prepared, &readings, &reference, false, 0.0).unwrap();
+    let accuracy = measured.record.last("test_accuracy").unwrap();
+    println!("test accuracy of the boards' own states: {accuracy}");
+    assert!(accuracy > 0.99, "{accuracy}");
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn a_shared_layer_of_21980_weights_travels_in_chunks() {
+    // 784-28-10 where MNIST is, else made-up samples of the same width and two classes.
+    let data = match find("mnist") {
+        Some(dir) => format!("source = \"mnist\"\ndir = {dir:?}\nsamples = 80"),
+        None => "features = 784\nrelevant = 40\nsamples = 40".to_owned(),
+    };
+    let prepared = prepared(&format!(
+        r#"
+        network = {{ nodes = 2, topology = "path" }}
+        problem = {{ kind = "shared-layer", hidden = 28, mu = 0.1 }}
+        run = {{ iterations = 2, x0 = {{ random = 0.1 }} }}
+        [data]
+        {data}
+        [algorithm]
+        name = "lopa-gt"
+        alpha = 0.1
+        beta = 0.1
+        lambda = 0.1
+        gamma = 0.4
+        tau = 0.4
+        batch = 4
+        "#
+    ));
+    let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
+    assert_eq!(layout.board, EMULATED_LARGE);
+    let mut fleet = fleet(&prepared, None, PATIENT, None);
+    run(&prepared, &mut fleet, &[], PATIENT);
+    assert_simulated_bits(&prepared, &mut fleet);
+    let reading = fleet.client(0).unwrap().reading().unwrap();
+    assert_eq!(reading.variables[0].len(), 21_980);
+    // 32 elements of x and of y a frame: 687 frames a round at least.
+    assert!(reading.counters.sent >= 2 * 687, "{:?}", reading.counters);
+}
