@@ -6,7 +6,7 @@
 //! use lopa_host::boards::BOARDS;
 //!
 //! let pico = BOARDS.iter().find(|board| board.name == "pico").unwrap();
-//! assert_eq!((pico.chip, pico.blob.address), ("RP2040", 0x1007_0000));
+//! assert_eq!((pico.chip, pico.blob.address), (Some("RP2040"), 0x1007_0000));
 //! ```
 
 use std::fmt;
@@ -14,12 +14,7 @@ use std::str::FromStr;
 
 use lopa_core::blob::Capacity;
 
-use crate::shards::{LINES, Loaded, Shard, ShardError};
-
-/// Neighbours a board's node can have.
-const NEIGHBOURS: usize = LINES;
-/// Floats of a chunk, y behind x with gradient tracking.
-const VALUES: usize = 64;
+use crate::shards::{LINES, Loaded, Shard, ShardError, VALUES};
 
 /// A piece of a chip's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +28,10 @@ pub struct Region {
 /// A board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Board {
-    /// Its folder in `firmware/`, and its image.
+    /// Its folder in `firmware/`, its package, and its image.
     pub name: &'static str,
-    /// The chip, as probe-rs calls it.
-    pub chip: &'static str,
+    /// The chip, as probe-rs calls it; none for a board that is only emulated.
+    pub chip: Option<&'static str>,
     /// What its image is built for.
     pub target: &'static str,
     /// Where its blob is flashed.
@@ -49,51 +44,87 @@ pub struct Board {
     pub floats: usize,
     /// Links, the host's among them.
     pub links: usize,
+    /// Neighbours a node can have.
+    pub neighbours: usize,
+    /// Features its image is built with.
+    pub features: &'static [&'static str],
 }
 
-/// All boards.
+/// The boards that can be flashed.
 pub const BOARDS: [Board; 4] = [
     Board {
         name: "nrf52840-dk",
-        chip: "nRF52840_xxAA",
+        chip: Some("nRF52840_xxAA"),
         target: "thumbv7em-none-eabihf",
         blob: Region { address: 0x0007_0000, len: 576 * 1024 },
         kept: Region { address: 0x0003_0000, len: 256 * 1024 },
         checkpoint: 31 * 4096 - 32,
         floats: 40 * 1024,
         links: 3,
+        neighbours: LINES,
+        features: &[],
     },
     Board {
         name: "nucleo-l476rg",
-        chip: "STM32L476RG",
+        chip: Some("STM32L476RG"),
         target: "thumbv7em-none-eabihf",
         blob: Region { address: 0x0804_8000, len: 736 * 1024 },
         kept: Region { address: 0x0803_0000, len: 96 * 1024 },
         checkpoint: 23 * 2048 - 32,
         floats: 13 * 1024,
         links: 5,
+        neighbours: LINES,
+        features: &[],
     },
     Board {
         name: "pico",
-        chip: "RP2040",
+        chip: Some("RP2040"),
         target: "thumbv6m-none-eabi",
         blob: Region { address: 0x1007_0000, len: 1600 * 1024 },
         kept: Region { address: 0x1003_0000, len: 256 * 1024 },
         checkpoint: 31 * 4096 - 32,
         floats: 40 * 1024,
         links: 3,
+        neighbours: LINES,
+        features: &[],
     },
     Board {
         name: "pico-2",
-        chip: "RP235x",
+        chip: Some("RP235x"),
         target: "thumbv8m.main-none-eabihf",
         blob: Region { address: 0x100d_0000, len: 3264 * 1024 },
         kept: Region { address: 0x1003_0000, len: 640 * 1024 },
         checkpoint: 79 * 4096 - 32,
         floats: 100 * 1024,
         links: 3,
+        neighbours: LINES,
+        features: &[],
     },
 ];
+
+/// The emulated board.
+pub const EMULATED: Board = Board {
+    name: "mps2-an386",
+    chip: None,
+    target: "thumbv7em-none-eabihf",
+    blob: Region { address: 0x2100_0000, len: 0x80_0000 },
+    kept: Region { address: 0x2180_0000, len: 0x4_0000 },
+    checkpoint: 31 * 4096 - 32,
+    floats: 8 * 784,
+    links: LINES + 1,
+    neighbours: LINES,
+    features: &[],
+};
+
+/// The emulated board for large problems, and for more neighbours than it has lines.
+pub const EMULATED_LARGE: Board = Board {
+    kept: Region { address: 0x2180_0000, len: 0x20_0000 },
+    checkpoint: 255 * 4096 - 32,
+    floats: 0x60_0000 / 4,
+    neighbours: 16,
+    features: &["large"],
+    ..EMULATED
+};
 
 /// There is no such board.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,7 +150,7 @@ impl FromStr for Board {
     type Err = UnknownBoard;
 
     fn from_str(name: &str) -> Result<Self, UnknownBoard> {
-        let board = BOARDS.into_iter().find(|board| board.name == name);
+        let board = BOARDS.into_iter().chain([EMULATED]).find(|board| board.name == name);
         board.ok_or_else(|| UnknownBoard { name: name.into() })
     }
 }
@@ -128,8 +159,8 @@ impl Board {
     /// What its image has room for, as the chip itself will see it.
     #[must_use]
     pub const fn capacity(&self) -> Capacity {
-        let Self { floats, links, .. } = *self;
-        Capacity { floats, neighbours: NEIGHBOURS, links, values: VALUES }
+        let Self { floats, links, neighbours, .. } = *self;
+        Capacity { floats, neighbours, links, values: VALUES as usize }
     }
 
     /// Whether a node fits: its blob, its checkpoints if it keeps any, and all that the chip will look at.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{lopa, network, said};
-use lopa_host::fleet::board::EMULATED;
+use lopa_host::boards::EMULATED;
 use lopa_host::fleet::emulator::{Cord, Emulator};
 use lopa_host::fleet::image;
 

@@ -14,9 +14,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use lopa_host::boards::Board;
 use lopa_host::config::{Experiment, Wires};
 use lopa_host::fault::Faults;
-use lopa_host::fleet::board::Board;
 use lopa_host::fleet::reference::Reference;
 use lopa_host::fleet::{Accident, Course, Emulated, Layout, image, patient};
 use lopa_host::run::Prepared;

@@ -1,8 +1,8 @@
 //! Boards with one line each, to the host, which is their router.
 
+use lopa_host::boards::EMULATED_LARGE;
 use lopa_host::config::Wires;
 use lopa_host::fault::Faults;
-use lopa_host::fleet::board::EMULATED_LARGE;
 use lopa_host::fleet::{Layout, patient};
 
 use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::board::EMULATED;
 use super::image::missing;
+use crate::boards::EMULATED;
 
 /// The emulator.
 pub const QEMU: &str = "qemu-system-arm";
@@ -87,7 +87,7 @@ impl Emulator {
         command.current_dir(folder);
         command.args(["-M", EMULATED.name, "-display", "none", "-monitor", "none"]);
         command.arg("-kernel").arg(image);
-        let blob = EMULATED.blob;
+        let blob = EMULATED.blob.address;
         command.args(["-device", &format!("loader,file=blob.bin,addr={blob:#x},force-raw=on")]);
         command.args(["-semihosting-config", "enable=on,target=native"]);
         for (link, cord) in cords.iter().enumerate() {

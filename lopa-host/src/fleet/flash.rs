@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::board::Board;
 use super::image::missing;
+use crate::boards::Board;
 
 /// The flasher.
 pub const PROBE_RS: &str = "probe-rs";
@@ -96,7 +96,7 @@ pub fn lines(
         Line(words)
     };
     let path = |path: &Path| path.to_string_lossy().into_owned();
-    let address = format!("{:#010x}", board.blob);
+    let address = format!("{:#010x}", board.blob.address);
     let raw =
         ["--binary-format".into(), "bin".into(), "--base-address".into(), address, path(blob)];
     Ok([line("download", &[path(image)]), line("download", &raw), line("reset", &[])])
@@ -105,11 +105,16 @@ pub fn lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::board::EMULATED;
+    use crate::boards::{EMULATED, Region};
 
     #[test]
     fn the_program_the_blob_and_a_reset_in_this_order() {
-        let board = Board { name: "a-board", chip: Some("aChip"), blob: 0x8_0000, ..EMULATED };
+        let board = Board {
+            name: "a-board",
+            chip: Some("aChip"),
+            blob: Region { address: 0x8_0000, len: 0x1000 },
+            ..EMULATED
+        };
         let (image, blob) = (Path::new("target/a-board"), Path::new("my blobs/node-3.blob"));
         let lines = lines(&board, image, blob, Some("1366:1015:000123")).unwrap();
         let said = lines.map(|line| line.to_string());

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::board::Board;
+use crate::boards::Board;
 
 /// Why there is no program.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use lopa_core::exchange::Timing;
 
-use super::board::{Board, EMULATED, EMULATED_LARGE};
+use crate::boards::{Board, EMULATED, EMULATED_LARGE};
 use crate::config::Wires;
 use crate::run::Prepared;
-use crate::shards::{Form, LINES, Limits, Loaded, ShardError, VALUES, shard_as};
+use crate::shards::{Form, LINES, Limits, ShardError, VALUES, shard_as};
 
 /// Rounds between checkpoints, where the file names none: a board that loses its power goes on from the last.
 const CHECKPOINT_EVERY: u32 = 25;
@@ -51,22 +51,10 @@ impl Layout {
             checkpoint_every: Some(CHECKPOINT_EVERY),
         };
         let shards = shard_as(prepared, Limits::default(), form)?;
-        let blobs: Vec<Vec<u8>> = shards.into_iter().map(|shard| shard.blob).collect();
-        let board = if fits(&blobs, &EMULATED).is_ok() { EMULATED } else { EMULATED_LARGE };
-        fits(&blobs, &board)?;
+        let fits = |board: &Board| shards.iter().try_for_each(|shard| board.takes(shard));
+        let board = if fits(&EMULATED).is_ok() { EMULATED } else { EMULATED_LARGE };
+        fits(&board)?;
+        let blobs = shards.into_iter().map(|shard| shard.blob).collect();
         Ok(Self { wiring, board, blobs })
     }
-}
-
-/// Whether a board has room for every blob.
-///
-/// # Errors
-/// Names the first node that does not fit.
-pub fn fits(blobs: &[Vec<u8>], board: &Board) -> Result<(), ShardError> {
-    for (node, blob) in (0..).zip(blobs) {
-        let loaded = Loaded::new(blob);
-        let fits = loaded.blob().and_then(|blob| blob.fits(&board.capacity()));
-        fits.map_err(|error| ShardError::Blob { node, error })?;
-    }
-    Ok(())
 }

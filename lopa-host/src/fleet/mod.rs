@@ -1,6 +1,6 @@
 //! Fleets: boards that learn, emulated or real, and the host that looks after them.
 //!
-//! - [`board`]: the boards there are; [`image`]: their programs, built; [`Layout`]: a network on them;
+//! - [`image`]: the [boards'](crate::boards) programs, built; [`Layout`]: a network on them;
 //! - [`emulator`]: a board as a process; [`Emulated`]: a fleet of them, wired as its blobs say;
 //! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in the middle, router and spoilsport;
 //!   [`Client`]: the host at a node's control link, the same for emulated and real boards;
@@ -11,7 +11,6 @@
 //! A fleet learns the same bits as the simulation: links decide when, never what.
 
 mod account;
-pub mod board;
 mod client;
 mod connected;
 mod course;
@@ -29,6 +28,6 @@ pub use client::{Client, Reading, Said, Silence};
 pub use connected::{ConnectError, Connected};
 pub use course::{Accident, AccidentError, Course, CourseError, Until, patient};
 pub use emulated::{Emulated, FleetError};
-pub use layout::{Layout, fits};
+pub use layout::Layout;
 pub use port::{Port, PortError, Stream};
 pub use switchboard::{Passed, Switchboard};

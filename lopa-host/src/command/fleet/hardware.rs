@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use clap::Args;
 use lopa_core::wire::Status;
+use lopa_host::boards::{BOARDS, Board};
 use lopa_host::files;
-use lopa_host::fleet::board::{BOARDS, Board};
-use lopa_host::fleet::{Connected, fits, flash};
+use lopa_host::fleet::{Connected, flash};
 use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
 use lopa_host::shards::{Form, Limits, VALUES, shard_as};
@@ -39,18 +39,16 @@ impl Flash {
     pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
         let experiment = prepared.experiment();
         let table = experiment.fleet.clone().unwrap_or_default();
-        let known: Vec<&str> = BOARDS.iter().map(|board| board.name).collect();
-        let known = known.join(", ");
         let name = table.board.ok_or_else(|| {
+            let known = BOARDS.map(|board| board.name).join(", ");
             Failure::input(format!("fleet.board is missing: choose one of {known}"))
         })?;
-        let board = Board::named(&name).ok_or_else(|| {
-            Failure::input(format!("fleet.board {name:?} is unknown: choose one of {known}"))
-        })?;
+        let board: Board =
+            name.parse().map_err(|error| Failure::input(format!("fleet.board: {error}")))?;
         let form = Form { values: Some(VALUES), ..Form::default() };
         let shards = shard_as(prepared, Limits::default(), form)?;
+        shards.iter().try_for_each(|shard| board.takes(shard))?;
         let blobs: Vec<Vec<u8>> = shards.into_iter().map(|shard| shard.blob).collect();
-        fits(&blobs, &board)?;
         let outputs = Outputs::new(&self.blobs).map_err(Failure::input)?;
         let path = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
         let all: Vec<(PathBuf, &Vec<u8>)> = (0..).map(path).zip(&blobs).collect();

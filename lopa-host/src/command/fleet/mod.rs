@@ -8,9 +8,10 @@ mod progress;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use lopa_host::boards::Board;
 use lopa_host::config::Experiment;
+use lopa_host::fleet::ConnectError;
 use lopa_host::fleet::image::{self, ImageError};
-use lopa_host::fleet::{ConnectError, board::Board};
 use lopa_host::run::Prepared;
 
 use super::Failure;
