@@ -51,8 +51,8 @@ fn mistakes_are_told_and_earlier_results_stay() {
         (2, vec!["net.toml", "--kill", "1@5"], "--emulate"),
         (2, vec!["missing.toml", "status"], "cannot read missing.toml"),
         (2, vec!["net.toml", "status"], "where boards are plugged in"),
-        (2, vec!["net.toml", "flash"], "fleet.board is missing: choose one of mps2-an386"),
-        (2, vec!["unknown.toml", "flash"], "fleet.board \"toaster\" is unknown"),
+        (2, vec!["net.toml", "flash"], "fleet.board is missing: choose one of nrf52840-dk"),
+        (2, vec!["unknown.toml", "flash"], "fleet.board: no board is called \"toaster\""),
         (2, vec!["emulated.toml", "flash", "--dry-run"], "node 1 has no probe"),
         (1, vec!["some.toml", "status"], "cannot open unix:a"),
         (1, vec!["gone.toml", "status"], "is the board plugged in?"),
@@ -80,6 +80,31 @@ fn mistakes_are_told_and_earlier_results_stay() {
     }
     assert_eq!(fs::read(dir.path().join("out/state.json")).unwrap(), b"earlier");
     assert_eq!(fs::read_dir(dir.path().join("out")).unwrap().count(), 1);
+}
+
+#[test]
+fn flashing_says_what_it_would_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let nodes: Vec<String> = (0..4)
+        .map(|node| {
+            format!("{{ id = {node}, port = \"/dev/tty{node}\", probe = \"2e8a:000c:{node}\" }}")
+        })
+        .collect();
+    let table = format!("[fleet]\nboard = \"pico\"\nnode = [{}]", nodes.join(", "));
+    fs::write(dir.path().join("net.toml"), format!("{}\n{table}", network(&[]))).unwrap();
+    fs::write(dir.path().join("pico.elf"), "a program").unwrap();
+    let arguments = ["fleet", "net.toml", "flash", "--dry-run", "--image", "pico.elf"];
+    let output = lopa(dir.path(), &arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    let printed = printed(&output);
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 4 * 3, "{lines:?}");
+    for (node, lines) in lines.chunks(3).enumerate() {
+        let own = format!("--chip RP2040 --probe 2e8a:000c:{node}");
+        assert!(lines.iter().all(|line| line.contains(&own)), "{lines:?}");
+        assert!(lines[1].contains("--base-address 0x10070000"), "{lines:?}");
+        assert!(lines[1].ends_with(&format!("node-{node}.blob")), "{lines:?}");
+    }
 }
 
 #[test]
