@@ -75,7 +75,7 @@ fn text(all: &All) -> String {
     let mut part = |title: &str, rows: &[(&str, f64)]| {
         let _ = writeln!(text, "{title}");
         for (name, value) in rows {
-            let _ = writeln!(text, "  {name:<12} {value:.6e}");
+            let _ = writeln!(text, "  {name:<16} {value:.6e}");
         }
     };
     part("network", &[("m", theory.nodes as f64), ("rho", theory.rho)]);

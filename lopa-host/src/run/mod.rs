@@ -2,14 +2,15 @@
 
 mod checkpoint;
 mod engine;
+mod error;
 mod material;
 mod theory;
 
 pub use checkpoint::ResumeError;
 pub(crate) use engine::linking;
+pub use error::RunError;
 pub use material::Material;
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,12 +18,11 @@ use std::time::{Duration, Instant};
 
 use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::{Draws, Purpose};
-use lopa_core::network::NetworkError;
-use lopa_core::node::{Config, NodeError};
+use lopa_core::node::Config;
 use lopa_core::problems::AnyProblem;
 
 use crate::algorithms::{self, BuildError, NodeView};
-use crate::config::{AlgorithmTable, ConfigError, Experiment, Start};
+use crate::config::{AlgorithmTable, Experiment, Start};
 use crate::exact::{Coefficients, Constants};
 use crate::files::WriteError;
 use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
@@ -32,57 +32,7 @@ use crate::simulation::Simulation;
 use crate::topology::{Kind, Layout, Weights};
 use checkpoint::Standing;
 use engine::{Engine, Nodes};
-
-/// Why a run did not end well.
-#[derive(Debug)]
-pub enum RunError {
-    /// Something given to it was wrong: exit status 2.
-    Input(String),
-    /// It cannot go on from where it stood: exit status 2.
-    Resume(ResumeError),
-    /// It diverged, with everything so far written: exit status 1.
-    Diverged(NetworkError),
-    /// A result could not be written: exit status 1.
-    Output(WriteError),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input(what) => f.write_str(what),
-            Self::Resume(error) => error.fmt(f),
-            Self::Diverged(error) => write!(
-                f,
-                "{error} (alpha moves x and y, beta theta, lambda v: the one named is the first to make smaller)"
-            ),
-            Self::Output(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<ConfigError> for RunError {
-    fn from(error: ConfigError) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
-impl From<WriteError> for RunError {
-    fn from(error: WriteError) -> Self {
-        Self::Output(error)
-    }
-}
-
-impl From<ResumeError> for RunError {
-    fn from(error: ResumeError) -> Self {
-        Self::Resume(error)
-    }
-}
-
-fn input(error: impl fmt::Display) -> RunError {
-    RunError::Input(error.to_string())
-}
+use error::{input, refused};
 
 /// How a run begins, and how it may be ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -450,16 +400,6 @@ impl Run<'_> {
     fn end(self, engine: &Engine<'_>, round: u64, finished: bool) -> Result<Outcome, RunError> {
         self.write(engine, finished)?;
         Ok(Outcome { record: self.record, round, finished, losses: engine.losses() })
-    }
-}
-
-/// A network that a node or its start refused.
-fn refused(error: NetworkError) -> RunError {
-    match error {
-        NetworkError::Node { error: NodeError::Length { name: "x", needed, found }, .. } => {
-            RunError::Input(format!("run.x0 has {found} numbers, {needed} are needed"))
-        }
-        other => input(other),
     }
 }
 

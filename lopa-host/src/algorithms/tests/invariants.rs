@@ -1,5 +1,6 @@
 //! What holds in every round: sums, counts, agreement, draws, threads, checkpoints.
 
+use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 use lopa_core::batch::Sampler;
@@ -7,13 +8,14 @@ use lopa_core::draw::Draws;
 use lopa_core::network::NetworkError;
 use lopa_core::node::{NodeError, Variable};
 use lopa_core::oracles::{Evaluations, Oracles};
-use lopa_core::problem::Point;
+use lopa_core::problem::{Point, Problem};
+use lopa_core::problems::{LogisticLoss, Meta};
 
 use super::{NODES, Setting, TERMS, mean, table};
 use crate::algorithms::estimate::{Neumann, descend_from_zero};
-use crate::algorithms::{Algorithm, Sent, build};
+use crate::algorithms::{Algorithm, NodeView, Sent, build};
 use crate::config::{AlgorithmName, AlgorithmTable, Batch, Truncation};
-use crate::synthetic::Recipe;
+use crate::synthetic::{Recipe, Shard};
 use crate::topology::Topology;
 
 /// All bits of all nodes.
@@ -189,23 +191,64 @@ fn drawn(name: AlgorithmName) -> AlgorithmTable {
     table
 }
 
+/// Samples of two classes.
+fn shards() -> Vec<Shard> {
+    let recipe = Recipe { features: 5, relevant: 2, samples: 20, seed: 1 };
+    (0..NODES).map(|node| recipe.shard(node)).collect()
+}
+
+/// A problem whose hypergradient is not zero where θ is.
+fn meta(shard: &Shard) -> Meta<'_, LogisticLoss> {
+    let (train, validation) = (shard.train.samples(), shard.validation.samples());
+    Meta::new(train.unwrap(), validation.unwrap(), 2.0).unwrap()
+}
+
+/// Thirty rounds on batches of five.
+fn thirty_rounds<'p, P: Problem + Send + Sync + Debug + 'p>(
+    problems: impl Iterator<Item = P>,
+    table: &AlgorithmTable,
+    seed: u64,
+) -> Box<dyn Algorithm<P> + 'p> {
+    let edges = Topology::ring(NODES).metropolis();
+    let sampler = |node| Sampler::drawn(seed, node, NonZeroU32::new(5).unwrap());
+    let mut network = build(table, problems, edges, |n| vec![-2.0; n], sampler).unwrap();
+    (0..30).for_each(|_| network.step().unwrap());
+    network
+}
+
+#[test]
+fn storm_that_stands_still_is_momentum_and_in_motion_is_not() {
+    let shards = shards();
+    for (step, still) in [(1.0e-30, true), (0.05, false)] {
+        let [mdbo, vrdbo] = [AlgorithmName::Mdbo, AlgorithmName::Vrdbo].map(|name| {
+            let mut table = drawn(name);
+            (table.alpha, table.beta) = (step, Some(step));
+            thirty_rounds(shards.iter().map(meta), &table, 3)
+        });
+        for (a, b) in mdbo.nodes().iter().zip(vrdbo.nodes()) {
+            let momentum = |node: &NodeView<'_, _>| {
+                let found = node.extra.iter().find(|(name, _)| *name == "momentum");
+                found.unwrap().1.to_vec()
+            };
+            for (a, b) in
+                [(a.z.unwrap().to_vec(), b.z.unwrap().to_vec()), (momentum(a), momentum(&b))]
+            {
+                let off = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(if still { off < 1.0e-5 } else { off > 1.0e-4 }, "{off} with steps {step}");
+                assert!(a.iter().any(|a| a.abs() > 1.0e-3), "{a:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_bit_and_seeds_do() {
-    let recipe = Recipe { features: 5, relevant: 2, samples: 20, seed: 1 };
-    let shards: Vec<_> = (0..NODES).map(|node| recipe.shard(node)).collect();
+    let shards = shards();
     for name in AlgorithmName::ALL {
         let run = |threads: usize, seed: u64| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
-                let problems = shards.iter().map(|shard| shard.logistic().unwrap());
-                let edges = Topology::ring(NODES).metropolis();
-                let size = NonZeroU32::new(5).unwrap();
-                let sampler = |node| Sampler::drawn(seed, node, size);
-                let start = |outer| vec![-2.0; outer];
-                let mut network = build(&drawn(name), problems, edges, start, sampler).unwrap();
-                (0..30).for_each(|_| network.step().unwrap());
-                bits(&*network)
-            })
+            let problems = shards.iter().map(|shard| shard.logistic().unwrap());
+            pool.install(|| bits(&*thirty_rounds(problems, &drawn(name), seed)))
         };
         let one = run(1, 7);
         assert!(one == run(2, 7) && one == run(8, 7), "{name}");
