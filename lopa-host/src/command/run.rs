@@ -77,7 +77,7 @@ impl Run {
 }
 
 /// A figure for people: counts whole, the rest with six digits.
-fn short(figure: f64) -> String {
+pub(crate) fn short(figure: f64) -> String {
     let small = figure != 0.0 && figure.abs() < 1e-4;
     match figure {
         _ if figure.fract() == 0.0 && figure.abs() < 1e15 => format!("{figure}"),

@@ -9,10 +9,12 @@ use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, patient};
 use lopa_host::outputs::{Outputs, Results};
+use lopa_host::record::Record;
 use lopa_host::run::Prepared;
 
 use super::Source;
 use super::progress::Progress;
+use crate::command::run::short;
 use crate::command::{Failure, interrupts, print, progress};
 
 /// Nobody is given up before, when nobody should be.
@@ -158,7 +160,7 @@ impl Emulation {
             fleet: Some((&value, &note)),
         };
         outputs.write(&results).map_err(Failure::run)?;
-        self.report(&account, rounds, measured.record.last("test_accuracy"))
+        self.report(&account, rounds, &measured.record)
     }
 
     /// What is done to the fleet, as it was asked for.
@@ -169,25 +171,22 @@ impl Emulation {
         said
     }
 
-    fn report(&self, account: &Account, rounds: u64, accuracy: Option<f64>) -> Result<(), Failure> {
+    /// A few lines, as lopa run has them; all figures are those of the states read back.
+    fn report(&self, account: &Account, rounds: u64, record: &Record) -> Result<(), Failure> {
         let mut text = String::new();
         let mut line = |what: &str, figure: String| text += &format!("{what:<26} {figure}\n");
         line("rounds", rounds.to_string());
-        line("nodes", (account.counters.len() + account.off.len()).to_string());
-        line("seconds", format!("{:.1}", account.seconds));
-        let sum = |of: fn(&lopa_core::wire::Counters) -> u64| {
-            account.counters.values().map(of).sum::<u64>().to_string()
-        };
-        line("bytes sent", sum(|counters| counters.sent_bytes));
-        line("chunks repaired", sum(|counters| counters.repaired));
-        if account.spoiled > 0 {
-            line("frames spoiled", account.spoiled.to_string());
+        let last = record.rows().last();
+        for (at, column) in record.columns().iter().enumerate().skip(1) {
+            if let Some(figure) = last.and_then(|row| row[at]) {
+                line(&column.title, short(figure));
+            }
         }
+        let repaired = account.counters.values().map(|counters| counters.repaired);
+        line("chunks repaired", repaired.sum::<u64>().to_string());
+        line("frames spoiled", account.spoiled.to_string());
         if !account.off.is_empty() {
-            line("off", format!("{:?}", account.off));
-        }
-        if let Some(accuracy) = accuracy {
-            line("test accuracy", format!("{accuracy:.6}"));
+            line("nodes off", format!("{:?}", account.off));
         }
         let bits = match account.same_bits {
             Some(true) => "those of the simulation, on every node",

@@ -77,7 +77,7 @@ impl Source {
         let built = match &self.image {
             Some(image) => image::given(image),
             None => {
-                eprintln!("building {} {}", board.name, board.features.join(" "));
+                eprintln!("building the program of {}", board.name);
                 image::build(&image::folder(self.firmware.as_deref()), board)
             }
         };
