@@ -110,9 +110,9 @@ where
     warning!("refused: {}", refusal);
     loop {
         let now = clock.now();
-        light.alarm(now);
+        let shown = light.alarm(now);
         watchdog.feed();
-        clock.wait_until(now.saturating_add(100_000)).await;
+        clock.wait_until(shown).await;
     }
 }
 
@@ -154,10 +154,9 @@ where
     async fn turn(&mut self) {
         let now = self.clock.now();
         self.watchdog.feed();
-        let before = self.node.state().round;
         let step = self.exchange.advance(&mut self.node, now);
         let round = self.node.state().round;
-        self.light.show(step, round, round != before, now);
+        let shown = self.light.show(step, round, now);
         let resting = matches!(step, Step::Paused | Step::Finished);
         self.keep(resting);
         // Before a round is computed, as neighbours wait for what is known already.
@@ -178,7 +177,7 @@ where
             self.nap = now.saturating_add(NAP);
         }
         // Mostly the same time again, which spares the clock an alarm for every frame.
-        let until = due.map_or(self.nap, |at| at.min(self.nap));
+        let until = due.map_or(self.nap, |at| at.min(self.nap)).min(shown);
         poll_fn(|cx| {
             let now = self.clock.now();
             let moved = self.lines.serve(&mut self.links, self.exchange, now, cx);
