@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use lopa_core::node::Variable;
 use lopa_core::wire::{
     self, Answer, Ask, Body, Counters, FrameReader, HOST, Message, Metrics, Request, Seal, Status,
-    VERSION,
+    Trouble, VERSION,
 };
 
 /// Longer than any message of a node.
@@ -37,6 +37,7 @@ enum Said {
     Counters(Counters),
     Metrics(Metrics),
     Values(Vec<f32>),
+    Refused(Trouble),
 }
 
 impl Host {
@@ -103,6 +104,7 @@ impl Host {
                     Answer::Counters(counters) => Said::Counters(counters),
                     Answer::Values { values, .. } => Said::Values(wire::floats(values).collect()),
                     Answer::Metrics(metrics) => Said::Metrics(metrics),
+                    Answer::Refused(trouble) => Said::Refused(trouble),
                 });
             }
         }
@@ -114,6 +116,12 @@ impl Host {
         let Said::Status(status) = self.ask(Ask::Status) else { panic!("not a status") };
         self.session = status.session;
         status
+    }
+
+    /// Why it does not start.
+    pub fn trouble(&mut self) -> Trouble {
+        let Said::Refused(trouble) = self.ask(Ask::Status) else { panic!("it starts") };
+        trouble
     }
 
     /// What its links have done.
