@@ -1,6 +1,10 @@
 //! Emulated boards with serial lines between them.
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::ops::Range;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -10,6 +14,10 @@ use super::host::Host;
 const BLOB: &str = "0x21000000";
 /// UARTs of a board: one to a host, four to neighbours.
 const LINKS: usize = 5;
+/// The top of the image's RAM, see its memory.x: its stack, and no static.
+pub const STACK: Range<usize> = 0x2000_8800..0x2000_a000;
+/// What it is filled with before a board starts: what is left of it was never used.
+pub const PAINT: [u8; 4] = 0xdead_beef_u32.to_le_bytes();
 
 /// Boards in one directory, each with one of its own for its files.
 pub struct Boards {
@@ -34,6 +42,7 @@ impl Boards {
     }
 
     /// Gives a board another blob, for when it starts next.
+    #[allow(dead_code, reason = "each test binary uses its part")]
     pub fn flash(&self, number: usize, blob: &[u8]) {
         fs::write(self.directory(number).join("blob.bin"), blob).expect("a blob");
     }
@@ -53,10 +62,13 @@ impl Boards {
             "-display",
             "none",
             "-monitor",
-            "none",
+            "unix:monitor,server=on,wait=off",
         ]);
         command.arg("-kernel").arg(&self.image);
         command.args(["-device", &format!("loader,file=blob.bin,addr={BLOB},force-raw=on")]);
+        fs::write(own.join("paint.bin"), PAINT.repeat(STACK.len() / 4)).expect("paint");
+        let top = STACK.start;
+        command.args(["-device", &format!("loader,file=paint.bin,addr={top:#x},force-raw=on")]);
         command.args(["-semihosting-config", "enable=on,target=native"]);
         command.args(["-chardev", "socket,id=host,path=host,server=on,wait=off"]);
         command.args(["-serial", "chardev:host"]);
@@ -70,11 +82,12 @@ impl Boards {
             let line = format!("socket,id=link{link},path=../{low}-{high},{end}");
             command.args(["-chardev", &line, "-serial", &format!("chardev:link{link}")]);
         }
-        let log = File::create(own.join("log")).expect("a log");
-        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a handle")).stderr(log);
+        let file = |name: &str| File::create(own.join(name)).expect("a file");
+        command.stdin(Stdio::null()).stdout(file("log")).stderr(file("errors"));
         // A socket left by an emulator that was killed would look like a living one.
         let socket = own.join("host");
         let _ = fs::remove_file(&socket);
+        let _ = fs::remove_file(own.join("monitor"));
         let child = command.spawn().unwrap_or_else(|error| {
             panic!("qemu-system-arm does not start ({error}): apt-get install --no-install-recommends qemu-system-arm")
         });
@@ -90,9 +103,29 @@ impl Boards {
         }
     }
 
-    /// What a board and its emulator said.
-    fn log(&self, number: usize) -> String {
-        fs::read_to_string(self.directory(number).join("log")).unwrap_or_default()
+    /// What a board logged since it was switched on.
+    #[allow(dead_code, reason = "each test binary uses its part")]
+    pub fn logged(&self, number: usize) -> Vec<u8> {
+        fs::read(self.directory(number).join("log")).unwrap_or_default()
+    }
+
+    /// The bytes of a board's stack.
+    #[allow(dead_code, reason = "each test binary uses its part")]
+    pub fn stack(&self, number: usize) -> Vec<u8> {
+        let own = self.directory(number);
+        let mut monitor = UnixStream::connect(own.join("monitor")).expect("a monitor");
+        let (at, len) = (STACK.start, STACK.len());
+        writeln!(monitor, "pmemsave {at:#x} {len} stack.bin").expect("it listens");
+        // It does what it was told before it sees that nobody is there any more.
+        monitor.shutdown(Shutdown::Write).expect("it is there");
+        let mut said = Vec::new();
+        let _ = monitor.read_to_end(&mut said);
+        fs::read(own.join("stack.bin")).expect("the stack was saved")
+    }
+
+    /// What its emulator complained about.
+    fn errors(&self, number: usize) -> String {
+        fs::read_to_string(self.directory(number).join("errors")).unwrap_or_default()
     }
 }
 
@@ -100,9 +133,9 @@ impl Drop for Boards {
     fn drop(&mut self) {
         for number in 0..self.running.len() {
             self.kill(number);
-            let log = self.log(number);
-            if std::thread::panicking() && !log.is_empty() {
-                eprintln!("board {number} said:\n{log}");
+            let errors = self.errors(number);
+            if std::thread::panicking() && !errors.is_empty() {
+                eprintln!("the emulator of board {number} said:\n{errors}");
             }
         }
     }

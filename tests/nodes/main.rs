@@ -1,97 +1,29 @@
 //! The node program on emulated boards: real firmware, real serial lines, the same bits as on a host.
 
+mod accidents;
 mod board;
 #[path = "../emulator/mod.rs"]
 #[allow(dead_code, reason = "each test binary uses its part")]
 mod emulator;
 mod host;
+mod log;
+mod ring;
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use board::Boards;
 use host::Host;
-use lopa_core::batch::{BatchSize, Sampler, Sharing};
-use lopa_core::blob::{self, Plan, Start, Wiring};
-use lopa_core::draw::Draws;
-use lopa_core::exchange::{Peer, Timing};
-use lopa_core::network::Edge;
-use lopa_core::node::{Config, Scheme, Variable};
-use lopa_core::problems::AnyProblem;
-use lopa_core::steps::StepSizes;
+use lopa_core::node::Variable;
 use lopa_host::simulation::Simulation;
-use lopa_host::synthetic::{Recipe, Shard};
 use lopa_host::topology::Topology;
-
-const NODES: usize = 4;
-const ROUNDS: u64 = 200;
-const CHECKPOINT_EVERY: u32 = 25;
-const START: f32 = -4.0;
-const SCHEME: Scheme = Scheme::GradientTracking;
-
-fn config(node: u32) -> Config {
-    let steps = StepSizes::new(0.5, 0.3, 0.3, 0.5, 0.7).expect("sound steps");
-    let size = BatchSize::Drawn(NonZeroU32::new(8).expect("not zero"));
-    let draws = Draws { seed: 11, node };
-    Config { steps, sampler: Sampler { draws, size, sharing: Sharing::Independent } }
-}
-
-fn shards() -> Vec<Shard> {
-    let recipe = Recipe { features: 24, relevant: 6, samples: 20, seed: 5 };
-    (0..NODES as u32).map(|node| recipe.shard(node)).collect()
-}
+use ring::{CHECKPOINT_EVERY, NODES, ROUNDS, SCHEME, START, blobs, config, shards, wires};
 
 /// The image, built once for all tests.
 fn image() -> PathBuf {
     static IMAGE: OnceLock<PathBuf> = OnceLock::new();
     let build = || emulator::build("mps2-an386", "mps2-an386", emulator::CORTEX_M4F.target, &[]);
     IMAGE.get_or_init(|| build().unwrap_or_else(|error| panic!("{error}"))).clone()
-}
-
-/// Where each link of a node leads: 1 to the node before, 2 to the node after.
-fn wires(node: usize) -> [Option<usize>; 5] {
-    [None, Some((node + NODES - 1) % NODES), Some((node + 1) % NODES), None, None]
-}
-
-/// The nodes' blobs.
-fn blobs(rounds: u64) -> Vec<Vec<u8>> {
-    // So patient that nobody is given up, however busy this machine is.
-    let timing = Timing {
-        retry: 1_000_000,
-        retry_most: 4_000_000,
-        delay: 1_000,
-        silence: 100_000_000,
-        patience: 400_000_000,
-        probe: 1_000_000,
-    };
-    let edges = Topology::ring(NODES as u32).metropolis();
-    let blob = |(node, shard): (usize, &Shard)| {
-        let plan = Plan {
-            network: 1,
-            rounds,
-            scheme: SCHEME,
-            config: config(node as u32),
-            chunk: 10,
-            timing,
-            baud: 115_200,
-            wiring: Wiring::Direct,
-            checkpoint_every: CHECKPOINT_EVERY,
-        };
-        let peer = |edge: &Edge| {
-            let leads = |to: &Option<usize>| *to == Some(edge.neighbour as usize);
-            let link = wires(node).iter().position(leads).expect("a neighbour") as u8;
-            Peer { node: edge.neighbour, link, weight: edge.weight }
-        };
-        let own = edges.iter().filter(|edge| edge.node as usize == node);
-        let peers: Vec<Peer> = own.map(peer).collect();
-        let problem = AnyProblem::Logistic(shard.logistic().expect("a sound shard"));
-        let mut bytes = Vec::new();
-        blob::write(&plan, &problem, Start::Number(START), &peers, |piece| bytes.extend(piece))
-            .expect("a sound blob");
-        bytes
-    };
-    shards().iter().enumerate().map(blob).collect()
 }
 
 /// A ring of boards, off.
