@@ -72,7 +72,8 @@ fn the_node_image_keeps_to_its_budgets() {
     for host in &mut hosts {
         host.wait_for_round(ROUNDS);
         assert!(host.checkpoint() && !host.bits().is_empty());
-        (host.counters(), host.metrics());
+        host.counters();
+        host.metrics();
     }
     let stack = (0..NODES).map(|node| stack(&boards, node)).max().expect("nodes");
     let flash = flash::bytes(&image) as usize;
