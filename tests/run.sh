@@ -62,6 +62,7 @@ cargo test --locked --workspace
 cargo test --locked -p lopa-core --features serde --test serde
 cargo test --locked -p lopa-core --features auth --lib --test conversation
 cargo test --locked -p lopa-core --features micromath --lib
+(cd firmware && cargo test --locked -p lopa-node)
 
 step "Tests on emulated chips, budgets of boards, and the link-time proof"
 cargo test --locked -p lopa-tests -- --ignored

@@ -12,9 +12,9 @@ use lopa_core::node::{Config, Scheme, Variable};
 use lopa_core::problem::Dimensions;
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{
-    ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, FrameError, FrameReader, HOST, Held,
-    Hello, Identity, Message, MessageError, Metrics, Reason, Refuse, Reply, Request, SEAL_LONGEST,
-    Seal, Status, VERSION, decode, encode, floats, frame_len, message_len,
+    ACKS, Acks, Answer, Ask, Body, Cause, Counters, Data, Floats, FrameError, FrameReader, HOST,
+    Held, Hello, Identity, Message, MessageError, Metrics, Reason, Refuse, Reply, Request,
+    SEAL_LONGEST, Seal, Status, Trouble, VERSION, decode, encode, floats, frame_len, message_len,
 };
 use proptest::prelude::*;
 
@@ -47,6 +47,7 @@ fn with_values<'a, V: 'a>(message: &'a Owned, values: impl Fn(&'a [u8]) -> V) ->
                 Answer::Status(status) => Answer::Status(*status),
                 Answer::Counters(counters) => Answer::Counters(*counters),
                 Answer::Metrics(metrics) => Answer::Metrics(*metrics),
+                Answer::Refused(trouble) => Answer::Refused(*trouble),
                 Answer::Values { variable, offset, values: bytes } => {
                     Answer::Values { variable: *variable, offset: *offset, values: values(bytes) }
                 }
@@ -125,7 +126,7 @@ impl Book {
 
     fn hello(&mut self, hello: &Hello) -> &mut Self {
         self.number(hello.to).number(hello.challenge).number(hello.echo);
-        self.byte(hello.met.into()).byte(hello.dead.into());
+        self.byte(hello.met.into()).byte(hello.dead.into()).byte(hello.resumed.into());
         self.number(hello.start).number(hello.round).byte(hello.window).float(hello.weight);
         let identity = &hello.identity;
         self.number(identity.problem).number(identity.outer).number(identity.inner);
@@ -195,6 +196,10 @@ impl Book {
             Answer::Values { variable, offset, values } => {
                 self.byte(5).variable(*variable).number(*offset).bytes(values)
             }
+            Answer::Refused(Trouble { cause, needed, found }) => {
+                let cause = CAUSES.iter().position(|known| known == cause).unwrap();
+                self.byte(6).byte(cause as u8).number(*needed).number(*found)
+            }
         }
     }
 
@@ -235,6 +240,26 @@ const REASONS: [Reason; 10] = [
     Reason::Configuration,
     Reason::Weight,
     Reason::DuplicateNode,
+];
+
+const CAUSES: [Cause; 17] = [
+    Cause::NoBlob,
+    Cause::Version,
+    Cause::Length,
+    Cause::Corrupt,
+    Cause::Memory,
+    Cause::Section,
+    Cause::Value,
+    Cause::Math,
+    Cause::Steps,
+    Cause::Neighbour,
+    Cause::Samples,
+    Cause::Problem,
+    Cause::Floats,
+    Cause::Neighbours,
+    Cause::Links,
+    Cause::Chunk,
+    Cause::Settings,
 ];
 
 const VARIABLES: [Variable; 5] = [
@@ -330,6 +355,7 @@ fn messages() -> BTreeMap<&'static str, Owned> {
         echo: 0xbeef,
         met: false,
         dead: false,
+        resumed: false,
         start: 250,
         round: 300,
         window: 4,
@@ -350,7 +376,12 @@ fn messages() -> BTreeMap<&'static str, Owned> {
         ("hello", message(1, 4, epoch, Body::Hello(hello))),
         (
             "hello-after-boot",
-            message(1, 4, 0, Body::Hello(Hello { echo: 0, start: 0, round: u64::MAX, ..hello })),
+            message(
+                1,
+                4,
+                0,
+                Body::Hello(Hello { echo: 0, resumed: true, start: 0, round: u64::MAX, ..hello }),
+            ),
         ),
         (
             "refuse",
@@ -413,6 +444,22 @@ fn messages() -> BTreeMap<&'static str, Owned> {
             ),
         ),
         ("reply-values", reply(18, Answer::Values { variable, offset, values: bytes(&[-1.5]) })),
+        (
+            "reply-refused",
+            message(
+                1,
+                0,
+                0,
+                Body::Reply(Reply {
+                    tag: 23,
+                    answer: Answer::Refused(Trouble {
+                        cause: Cause::Floats,
+                        needed: 9_000,
+                        found: 6_272,
+                    }),
+                }),
+            ),
+        ),
     ])
 }
 
@@ -436,7 +483,7 @@ fn the_examples_of_the_docs_are_the_bytes_on_the_wire() {
 }
 
 #[test]
-fn every_ask_reason_and_variable_has_the_number_of_the_docs() {
+fn every_ask_reason_cause_and_variable_has_the_number_of_the_docs() {
     for (tag, reason) in REASONS.into_iter().enumerate() {
         let refuse = message(1, 0, 0, Body::Refuse(Refuse { to: 2, echo: 3, reason }));
         let bytes = postcard::to_stdvec(&refuse).unwrap();
@@ -445,6 +492,15 @@ fn every_ask_reason_and_variable_has_the_number_of_the_docs() {
     }
     // One more than the last is nobody.
     assert_eq!(decode(&[1, 1, 0, 0, 3, 2, 3, 10]), Err(MessageError::Malformed));
+    for (tag, cause) in CAUSES.into_iter().enumerate() {
+        let trouble = Trouble { cause, needed: 5, found: 6 };
+        let answer = Answer::Refused(trouble);
+        let reply = message(1, 0, 0, Body::Reply(Reply { tag: 9, answer }));
+        let bytes = postcard::to_stdvec(&reply).unwrap();
+        assert_eq!(bytes, [1, 1, 0, 0, 5, 9, 6, tag as u8, 5, 6], "{cause:?}");
+        assert!(!trouble.to_string().is_empty());
+    }
+    assert_eq!(decode(&[1, 1, 0, 0, 5, 9, 6, 17, 5, 6]), Err(MessageError::Malformed));
     let mut asks = vec![Ask::Start, Ask::Stop, Ask::Status, Ask::Counters, Ask::Metrics];
     asks.extend(VARIABLES.map(|variable| Ask::Read { variable, offset: 9 }));
     asks.push(Ask::Checkpoint);
@@ -506,6 +562,7 @@ fn extremes(values: usize) -> Vec<Owned> {
             echo: small,
             met: true,
             dead: true,
+            resumed: true,
             start: large,
             round: large,
             window: 255,
@@ -763,13 +820,19 @@ fn some_identity() -> impl Strategy<Value = Identity> {
 
 fn some_hello() -> impl Strategy<Value = Hello> {
     let numbers = (small(), small(), small(), number(), number());
-    (numbers, any::<(bool, bool, u8)>(), float(), some_identity()).prop_map(
-        |((to, challenge, echo, start, round), (met, dead, window), weight, identity)| Hello {
+    (numbers, any::<([bool; 3], u8)>(), float(), some_identity()).prop_map(
+        |(
+            (to, challenge, echo, start, round),
+            ([met, dead, resumed], window),
+            weight,
+            identity,
+        )| Hello {
             to,
             challenge,
             echo,
             met,
             dead,
+            resumed,
             start,
             round,
             window,
@@ -830,7 +893,17 @@ fn some_answer() -> impl Strategy<Value = Answer<Vec<u8>>> {
     });
     let values = (some_variable(), small(), value_bytes())
         .prop_map(|(variable, offset, values)| Answer::Values { variable, offset, values });
-    prop_oneof![Just(Answer::Done), Just(Answer::Cannot), status, counters, metrics, values]
+    let refused = (prop::sample::select(&CAUSES[..]), small(), small())
+        .prop_map(|(cause, needed, found)| Answer::Refused(Trouble { cause, needed, found }));
+    prop_oneof![
+        Just(Answer::Done),
+        Just(Answer::Cannot),
+        status,
+        counters,
+        metrics,
+        values,
+        refused
+    ]
 }
 
 fn some_message() -> impl Strategy<Value = Owned> {

@@ -80,6 +80,7 @@ const _: () = {
     formatted::<wire::Answer<Bytes>>();
     formatted::<wire::Ask>();
     formatted::<wire::Body<Bytes>>();
+    formatted::<wire::Cause>();
     formatted::<wire::Counters>();
     formatted::<wire::Data<Bytes>>();
     formatted::<wire::Floats<'_>>();
@@ -98,4 +99,5 @@ const _: () = {
     formatted::<wire::Request>();
     formatted::<wire::Seal>();
     formatted::<wire::Status>();
+    formatted::<wire::Trouble>();
 };

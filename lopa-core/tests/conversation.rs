@@ -3,6 +3,7 @@
 mod common;
 
 use common::{N, P, config, gt, lg, quadratic, scratch};
+use lopa_core::blob::BlobError;
 use lopa_core::exchange::{
     Exchange, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
 };
@@ -10,8 +11,8 @@ use lopa_core::node::{GtNode, Scheme, Variable};
 use lopa_core::problem::Problem;
 use lopa_core::problems::Quadratic;
 use lopa_core::wire::{
-    self, Acks, Answer, Ask, Body, Counters, Data, Floats, FrameReader, HOST, Held, Hello,
-    Identity, Message, Reason, Request, SEAL_LONGEST, Seal, VERSION,
+    self, Acks, Answer, Ask, Body, Cause, Counters, Data, Floats, FrameReader, HOST, Held, Hello,
+    Identity, Message, Reason, Request, SEAL_LONGEST, Seal, Trouble, VERSION,
 };
 
 const CHUNK: usize = 2;
@@ -502,6 +503,7 @@ fn a_lying_greeting_gets_nowhere() {
         echo: 6,
         met: true,
         dead: true,
+        resumed: false,
         start: 50,
         round: 50,
         window: 255,
@@ -577,4 +579,79 @@ fn without_the_key_nothing_changes() {
     assert_eq!((a.standing(), stranger.standing()), (Standing::Unmet, Standing::Unmet));
     talk(&mut a, &mut other, 6);
     assert_eq!(a.standing(), Standing::Met);
+}
+
+/// The answers in what an exchange that does not start says to some requests.
+fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)> {
+    let (node, mut found) = (gt(0), Vec::new());
+    for (tag, &(to, ask)) in (1..).zip(requests) {
+        let body = Body::Request(Request { to, session: 0, tag, ask });
+        line.receive(
+            1,
+            &encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }),
+            0,
+        );
+        let mut buffer = [0; wire::frame_len(FRAME)];
+        assert_eq!(line.transmit(0, &node, 0, &mut buffer), None, "nobody asked there");
+        while let Some(len) = line.transmit(1, &node, 0, &mut buffer) {
+            messages(&buffer[..len], |message| {
+                let Body::Reply(reply) = message.body else { panic!("not a reply") };
+                let Answer::Refused(trouble) = reply.answer else { panic!("not a refusal") };
+                found.push((message.sender, reply.tag, trouble));
+            });
+        }
+    }
+    found
+}
+
+#[test]
+fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
+    let variable = Variable::Outer;
+    let asks = [
+        Ask::Start,
+        Ask::Stop,
+        Ask::Status,
+        Ask::Counters,
+        Ask::Metrics,
+        Ask::Read { variable, offset: 0 },
+        Ask::Checkpoint,
+    ];
+    let trouble = Trouble::from(BlobError::Corrupt);
+    assert_eq!(trouble, Trouble { cause: Cause::Corrupt, needed: 0, found: 0 });
+    // It does not know its number: it answers as whoever is asked.
+    let mut line = Line::vacant();
+    line.decline(None, trouble);
+    let requests: Vec<_> = (5..).zip(asks).collect();
+    let want: Vec<_> = (5..12).zip(1..).map(|(node, tag)| (node, tag, trouble)).collect();
+    assert_eq!(refusals(&mut line, &requests), want);
+    // It knows its number: it answers for itself only.
+    line.decline(Some(7), trouble);
+    assert_eq!(refusals(&mut line, &requests), [(7, 3, trouble)]);
+    // Whoever starts after all is no longer in trouble.
+    line.start(settings(0), &[peer(1)], 0, 0, 0).unwrap();
+    let mut party = Party { node: gt(0), line };
+    let mut other = Party::new(settings(1), &[peer(0)]);
+    talk(&mut party, &mut other, 4);
+    assert_eq!(party.standing(), Standing::Met);
+}
+
+#[test]
+fn what_is_short_is_named() {
+    let room = |name, needed, room| Trouble::from(BlobError::Capacity { name, needed, room });
+    for (name, cause, text) in [
+        ("floats of memory", Cause::Floats, "its blob needs 9 floats of memory, its image has 8"),
+        ("neighbours", Cause::Neighbours, "its blob has 9 neighbours, its image has room for 8"),
+        ("links", Cause::Links, "its blob needs 9 links, its board has 8"),
+        (
+            "floats a chunk",
+            Cause::Chunk,
+            "its blob's chunks have 9 floats, its image has room for 8",
+        ),
+    ] {
+        let trouble = room(name, 9, 8);
+        assert_eq!(trouble, Trouble { cause, needed: 9, found: 8 });
+        assert_eq!(trouble.to_string(), text);
+    }
+    assert_eq!(Trouble::from(SettingsError::Weights).cause, Cause::Settings);
+    assert_eq!(Trouble::from(SettingsError::TooMany { room: 4 }).cause, Cause::Neighbours);
 }

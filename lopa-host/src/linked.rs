@@ -54,6 +54,8 @@ struct Member<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
     exchange: Exchange<LINKS, LINKS, WINDOW, VALUES, FRAME>,
     /// Busy computing until then.
     busy: Option<Micros>,
+    /// When it last went from one round straight to the next, as one without neighbours does: it speaks in between.
+    breath: Option<Micros>,
     /// Off: it neither hears nor speaks.
     off: bool,
     step: Step,
@@ -187,7 +189,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         let (epoch, round) = (node.state().epoch, node.state().round);
         let exchange = Exchange::new(settings, &self.peers[number], epoch, round, self.now)
             .map_err(|error| LinkedError::Settings { node: number, error })?;
-        Ok(Member { node, exchange, busy: None, off: false, step: Step::Wait })
+        Ok(Member { node, exchange, busy: None, breath: None, off: false, step: Step::Wait })
     }
 
     /// Runs until every node that is on has finished, or until `until`.
@@ -309,6 +311,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
                 return Ok(());
             }
             member.busy = None;
+            member.breath = Some(self.now);
             if matches!(member.step, Step::Compute) {
                 let fresh = member.exchange.advance(&mut member.node, self.now);
                 if fresh == Step::Compute {
@@ -340,7 +343,8 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         let member = &mut self.members[port.from];
         let bus = self.linking.wiring == Wiring::Bus;
         let taken = if bus { self.bus_taken } else { port.taken };
-        if member.off || member.busy.is_some() || taken > self.now || port.sending.is_some() {
+        let busy = member.busy.is_some() && member.breath != Some(self.now);
+        if member.off || busy || taken > self.now || port.sending.is_some() {
             return;
         }
         let mut buffer = vec![0; wire::frame_len(FRAME)];

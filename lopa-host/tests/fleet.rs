@@ -196,7 +196,7 @@ fn boards(dir: &Path, links: &str, cords: impl Fn(u32) -> Vec<Cord>) -> Vec<Emul
         fs::create_dir(&own).unwrap();
         fs::copy(dir.join(format!("blobs/node-{node}.blob")), own.join("blob.bin")).unwrap();
         let cords = cords(node);
-        let emulator = Emulator::start(&own, &program, &cords).unwrap();
+        let emulator = Emulator::start(&own, &program, &cords, &[]).unwrap();
         let port = if cords[0] == Cord::Terminal {
             let start = Instant::now();
             loop {

@@ -124,6 +124,13 @@ pub fn build(
     Ok(directory.join(program))
 }
 
+/// Builds one program for size and returns its image, or what went wrong.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn build_small(package: &str, program: &str, target: &str) -> Result<PathBuf, String> {
+    let directory = build_programs(package, &[program], target, &[], "z")?;
+    Ok(directory.join(program))
+}
+
 fn build_programs(
     package: &str,
     programs: &[&str],

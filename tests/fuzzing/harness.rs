@@ -97,8 +97,9 @@ struct Actor {
     met_in: u32,
     /// The node's challenge, as last heard.
     heard: u32,
-    /// The start of the epoch, as last heard.
+    /// The start of the epoch, as last heard, and whether the node booted in it.
     start: u64,
+    resumed: bool,
     /// The epoch and the places of chunks that came from the node.
     got: (u64, Vec<u64>),
 }
@@ -197,6 +198,7 @@ impl Harness {
                 met_in: 0,
                 heard: 0,
                 start: 0,
+                resumed: true,
                 got: (0, Vec::new()),
             })
             .collect();
@@ -397,6 +399,7 @@ impl Harness {
             echo: actor.heard,
             met: self.standing(actor.number) == Some(Standing::Met),
             dead: false,
+            resumed: actor.resumed,
             start: actor.start,
             round: self.watched.state().round,
             window: WINDOW as u8,
@@ -455,6 +458,7 @@ impl Harness {
             (Body::Hello(hello), 7) => {
                 (hello.dead, twisted.epoch) = (true, script.around(twisted.epoch));
             }
+            (Body::Hello(hello), 8) if script.byte() & 1 == 0 => hello.resumed = !hello.resumed,
             (Body::Hello(hello), 8) => hello.met = !hello.met,
             (Body::Hello(hello), 9) => hello.echo = hello.echo.wrapping_add(1),
             (Body::Hello(hello), 10) => hello.window = script.pick(&[0, 1, 33, 255]),
@@ -740,6 +744,7 @@ impl Harness {
                 assert_eq!(hello.identity, self.settings.identity);
                 assert!(hello.challenge != 0 && usize::from(hello.window) == WINDOW);
                 (actor.heard, actor.start) = (hello.challenge, hello.start);
+                actor.resumed = hello.resumed;
             }
             Body::Data(data) => {
                 let state = self.watched.state();

@@ -5,9 +5,11 @@ mod accidents;
 mod data;
 mod direct;
 mod learning;
+mod log;
 #[path = "../fleet/mod.rs"]
 mod quadratics;
 mod routed;
+mod trouble;
 
 use std::path::PathBuf;
 use std::sync::Mutex;

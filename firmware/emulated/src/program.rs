@@ -34,6 +34,14 @@ pub fn leave() -> ! {
     semihosting::process::exit(0)
 }
 
+/// Says why, and ends the emulator with failure. Not semihosting's own, which boards of the workspace would get too.
+#[inline(never)]
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    semihosting::eprintln!("{info}");
+    semihosting::process::exit(101)
+}
+
 /// Ends the emulator after a fault. Without a stack to do it on, the chip locks up, which ends it too.
 pub fn fault() -> ! {
     panic!("a fault: perhaps the stack is larger than the RAM")

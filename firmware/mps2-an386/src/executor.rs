@@ -3,7 +3,7 @@
 //! The task is looked at again after every interrupt that wakes it: wakers are not needed. The chip sleeps with `wfi`;
 //! the emulator does not sleep with `wfe`, which executors prefer.
 
-use core::pin::pin;
+use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 
@@ -19,9 +19,8 @@ pub fn wake() {
     WOKEN.store(true, Ordering::Release);
 }
 
-/// Runs a task to its end.
-pub fn block_on<F: Future>(task: F) -> F::Output {
-    let mut task = pin!(task);
+/// Runs a task to its end, where it lies: it is large for the stack, and must not be there twice.
+pub fn block_on<F: Future>(mut task: Pin<&mut F>) -> F::Output {
     let mut context = Context::from_waker(Waker::noop());
     loop {
         if let Poll::Ready(output) = task.as_mut().poll(&mut context) {
@@ -66,8 +65,15 @@ unsafe fn DefaultHandler(number: i16) {
     }
 }
 
-// SAFETY: only ends the emulator; unsafe is what the attribute asks of a fault handler.
+// SAFETY: only logs and resets; unsafe is what the attribute asks of a fault handler.
 #[cortex_m_rt::exception]
 unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
     panic!("a fault: perhaps the stack is larger than the RAM")
+}
+
+/// Says why, with the feature `log`, and reboots: what was learned is in the last checkpoint.
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    lopa_node::last_words(info);
+    cortex_m::peripheral::SCB::sys_reset()
 }

@@ -15,8 +15,14 @@
 
 #[cfg(all(board, feature = "log"))]
 use defmt_semihosting as _;
+
 #[cfg(not(board))]
-use semihosting as _;
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {
+        core::hint::spin_loop();
+    }
+}
 
 #[cfg(board)]
 mod clock;
@@ -24,6 +30,8 @@ mod clock;
 mod executor;
 #[cfg(board)]
 mod flash;
+#[cfg(all(board, feature = "planted"))]
+mod planted;
 #[cfg(board)]
 mod registers;
 #[cfg(board)]

@@ -1,5 +1,7 @@
 //! Where it starts: the board's parts, put together.
 
+use core::pin::pin;
+
 use lopa_core::blob::Blob;
 use lopa_node::{Board, Desk, run};
 
@@ -42,8 +44,11 @@ fn start() -> ! {
         links: Uart::start(blob.as_ref().map_or(BAUD, Blob::baud)),
         clock: Timers::start(),
         light: Led::new(),
+        #[cfg(not(feature = "planted"))]
         watchdog: Dog::start(),
+        #[cfg(feature = "planted")]
+        watchdog: crate::planted::Accidents::new(Dog::start()),
         flash: FileFlash::open(mirror),
     };
-    executor::block_on(run(board, blob, arena, DESK))
+    executor::block_on(pin!(run(board, blob, arena, DESK)))
 }

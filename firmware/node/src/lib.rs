@@ -4,6 +4,21 @@
 //! the blob, goes back to the last checkpoint if there is one, and exchanges rounds with its neighbours until all are
 //! done; then it goes on answering. It sleeps whenever there is nothing to do. Which problem it solves, with whom and
 //! how, is in the blob: one image serves every node of every problem that fits its memory.
+//!
+//! # When something goes wrong
+//!
+//! | what | what happens |
+//! |---|---|
+//! | a blob is missing, damaged or too large | it is refused: the light, the log and every answer to a host say so |
+//! | a panic | it is logged, and the board reboots: see [`last_words`] |
+//! | the program hangs | the watchdog reboots the board |
+//! | power goes, at any moment | the node goes on from its last whole checkpoint |
+//!
+//! The core and this program have no panic: `firmware/panic-free` links them, on a board of which nothing is known, with
+//! a panic handler that does not link. What a board brings along is not covered: its drivers (HAL), start-up code and
+//! executor. For these there are the panic handler and the watchdog.
+//!
+#![doc = include_str!("../docs/budgets.md")]
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
@@ -11,10 +26,12 @@ mod board;
 mod light;
 mod lines;
 mod log;
+mod panic;
 mod program;
 mod store;
 
 pub use board::{Board, Clock, Mapped, Watchdog};
+pub use panic::last_words;
 pub use program::{Desk, Refusal, run};
 pub use store::{PAGE, Store, StoreError};
 

@@ -3,6 +3,9 @@
 use embedded_hal::digital::{OutputPin, PinState};
 use lopa_core::exchange::{Micros, Step};
 
+/// So long after a round it still learns.
+const STILL: Micros = 2_000_000;
+
 /// What the light shows.
 ///
 /// | light | |
@@ -13,31 +16,144 @@ use lopa_core::exchange::{Micros, Step};
 /// | five times a second | it diverged, or its blob was refused |
 pub struct Light<P> {
     pin: P,
+    round: u64,
+    /// When a round was last completed.
+    moved: Option<Micros>,
 }
 
 impl<P: OutputPin> Light<P> {
     pub const fn new(pin: P) -> Self {
-        Self { pin }
+        Self { pin, round: 0, moved: None }
     }
 
-    pub fn show(&mut self, step: Step, round: u64, moved: bool, now: Micros) {
-        let on = match step {
-            Step::Compute => round & 1 == 1,
-            Step::Wait if moved => round & 1 == 1,
-            Step::Wait | Step::Paused => now % 2_000_000 < 1_000_000,
-            Step::Finished => true,
-            Step::Diverged(_) | Step::Mismatch => return self.alarm(now),
-        };
-        self.set(on);
+    /// Shows how a node fares, and tells when to show it again.
+    pub fn show(&mut self, step: Step, round: u64, now: Micros) -> Micros {
+        if self.round != round {
+            (self.round, self.moved) = (round, Some(now));
+        }
+        let still = self.moved.map_or(0, |moved| moved.saturating_add(STILL));
+        let odd = round & 1 == 1;
+        match step {
+            Step::Compute => self.set(odd, Micros::MAX),
+            Step::Wait if now < still => self.set(odd, still),
+            Step::Wait | Step::Paused => self.blink(now, 2_000_000),
+            Step::Finished => self.set(true, Micros::MAX),
+            Step::Diverged(_) | Step::Mismatch => self.alarm(now),
+        }
     }
 
     /// Something is wrong, and stays wrong.
-    pub fn alarm(&mut self, now: Micros) {
-        self.set(now % 200_000 < 100_000);
+    pub fn alarm(&mut self, now: Micros) -> Micros {
+        self.blink(now, 200_000)
     }
 
-    fn set(&mut self, on: bool) {
+    /// On for a tenth of a second in every period.
+    fn blink(&mut self, now: Micros, period: Micros) -> Micros {
+        let since = now.checked_rem(period).unwrap_or(0);
+        let on = since < 100_000;
+        let change = if on { 100_000 } else { period };
+        self.set(on, now.saturating_add(change.saturating_sub(since)))
+    }
+
+    fn set(&mut self, on: bool, until: Micros) -> Micros {
         // A light that does not work keeps nobody from learning.
         let _ = self.pin.set_state(PinState::from(on));
+        until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::convert::Infallible;
+    use lopa_core::node::{Divergence, Variable};
+
+    /// A light that remembers.
+    #[derive(Default)]
+    struct Lamp {
+        on: bool,
+    }
+
+    impl embedded_hal::digital::ErrorType for Lamp {
+        type Error = Infallible;
+    }
+
+    impl OutputPin for Lamp {
+        fn set_low(&mut self) -> Result<(), Infallible> {
+            self.on = false;
+            Ok(())
+        }
+
+        fn set_high(&mut self) -> Result<(), Infallible> {
+            self.on = true;
+            Ok(())
+        }
+    }
+
+    /// When the light changes within ten seconds, if it is shown whenever it asks for, and how it was at first.
+    fn changes(step: Step) -> (bool, Vec<Micros>) {
+        let mut light = Light::new(Lamp::default());
+        let mut now = light.show(step, 0, 0);
+        let first = light.pin.on;
+        let (mut on, mut seen) = (first, Vec::new());
+        while now < 10_000_000 {
+            let next = light.show(step, 0, now);
+            if light.pin.on != on {
+                (on, seen) = (light.pin.on, [seen, vec![now]].concat());
+            }
+            assert!(next > now);
+            now = next;
+        }
+        (first, seen)
+    }
+
+    #[test]
+    fn whoever_waits_flashes_shortly_every_two_seconds() {
+        for step in [Step::Wait, Step::Paused] {
+            let (first, seen) = changes(step);
+            assert!(first);
+            let want = [1, 20, 21, 40, 41, 60, 61, 80, 81];
+            assert_eq!(seen, want.map(|tenth| tenth * 100_000));
+        }
+    }
+
+    #[test]
+    fn whoever_diverged_flashes_five_times_a_second() {
+        let divergence = Divergence { round: 3, variable: Variable::Outer };
+        for step in [Step::Diverged(divergence), Step::Mismatch] {
+            let (first, seen) = changes(step);
+            assert!(first);
+            assert_eq!(seen, (1..100).map(|tenth| tenth * 100_000).collect::<Vec<_>>());
+        }
+        // A refused blob looks the same.
+        let mut light = Light::new(Lamp::default());
+        let shown = [0, 99_999, 100_000, 199_999, 200_000].map(|now| {
+            light.alarm(now);
+            light.pin.on
+        });
+        assert_eq!(shown, [true, true, false, false, true]);
+    }
+
+    #[test]
+    fn whoever_is_done_shines() {
+        assert_eq!(changes(Step::Finished), (true, vec![]));
+    }
+
+    #[test]
+    fn whoever_learns_changes_with_every_round_and_waits_in_between() {
+        let mut light = Light::new(Lamp::default());
+        for round in 1..6 {
+            let now = round * 300_000;
+            light.show(Step::Compute, round, now);
+            assert_eq!(light.pin.on, round % 2 == 1);
+            // Waiting for a neighbour's half of the round is no pause.
+            light.show(Step::Wait, round, now + 200_000);
+            assert_eq!(light.pin.on, round % 2 == 1);
+        }
+        // But two seconds are: the neighbour is missed.
+        let last = 5 * 300_000;
+        assert_eq!(light.show(Step::Wait, 5, last + 1), last + STILL);
+        light.show(Step::Wait, 5, 3_500_000);
+        assert!(!light.pin.on);
     }
 }

@@ -34,6 +34,7 @@ impl Lines {
     }
 
     /// Gives every link that is free something to say, until none has more.
+    #[inline(never)]
     pub(crate) fn speak<L: Write, N: Learner + ?Sized>(
         &mut self,
         links: &mut [L; LINKS],
@@ -57,6 +58,7 @@ impl Lines {
     }
 
     /// Takes in what has come, and goes on with what is on its way. Tells whether anything moved.
+    #[inline(never)]
     pub(crate) fn serve<L: Read + Write>(
         &mut self,
         links: &mut [L; LINKS],

@@ -1,13 +1,15 @@
 //! The program: start, then rounds until the power goes.
 
 use core::future::poll_fn;
-use core::task::Poll;
+use core::task::{Context, Poll};
 
 use embedded_hal::digital::OutputPin;
 use embedded_io_async::{Read, Write};
 use lopa_core::blob::{Blob, BlobError, BlobNode, BlobScratch};
-use lopa_core::exchange::{Micros, SettingsError, Step};
-use lopa_core::node::Phase;
+use lopa_core::exchange::{Learner, Micros, SettingsError, Step};
+use lopa_core::node::{NodeError, Phase, State};
+use lopa_core::oracles::Evaluations;
+use lopa_core::wire::Trouble;
 
 use crate::board::{Board, Clock, Mapped, Watchdog};
 use crate::light::Light;
@@ -51,6 +53,8 @@ struct Program<'b, 'm, L, C, O, W, F> {
     kept: (u64, u64),
     /// When to wake up for the watchdog's sake.
     nap: Micros,
+    /// All rounds were done at the last turn.
+    finished: bool,
 }
 
 /// Why a node does not start.
@@ -63,9 +67,42 @@ pub enum Refusal {
     Settings(SettingsError),
 }
 
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Blob(error) => error.into(),
+            Refusal::Settings(error) => error.into(),
+        }
+    }
+}
+
+/// In place of a node that does not start.
+struct Nobody;
+
+impl Learner for Nobody {
+    fn state(&self) -> State<'_> {
+        State { round: 0, epoch: 0, x: &[], theta: &[], v: &[], z: &[], y: &[] }
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Ready
+    }
+
+    fn mix(&mut self, _: &[f32], _: &[f32]) -> Result<(), NodeError> {
+        Ok(())
+    }
+
+    fn restart(&mut self, _: u64, _: u64) {}
+
+    fn evaluations(&self) -> Evaluations {
+        Evaluations::default()
+    }
+}
+
 /// Runs the node of a blob on a board, its vectors in `arena`, and never ends.
 ///
-/// A blob that is not sound or does not fit is refused: the light says so, and the log says why.
+/// A blob that is not sound or does not fit is refused: the light says so, the log says why, and so does the answer to
+/// every request of a host.
 pub async fn run<L, C, O, W, F>(
     board: Board<L, C, O, W, F>,
     blob: Result<Blob<'_>, BlobError>,
@@ -79,46 +116,60 @@ where
     W: Watchdog,
     F: Mapped,
 {
-    let Board { links, mut clock, light, mut watchdog, flash } = board;
+    let Board { mut links, mut clock, light, mut watchdog, flash } = board;
     let (mut light, mut store) = (Light::new(light), Store::new(flash));
     let Desk { lines, exchange } = desk;
-    let blob = blob.map_err(Refusal::Blob);
-    let refusal =
-        match blob.and_then(|blob| prepare(&blob, arena, exchange, &mut store, clock.now())) {
-            Ok((node, scratch, checkpoint_every)) => {
-                let kept = (node.state().epoch, node.state().round);
-                let mut program = Program {
-                    links,
-                    clock,
-                    light,
-                    watchdog,
-                    store,
-                    lines,
-                    exchange,
-                    node,
-                    scratch,
-                    checkpoint_every,
-                    kept,
-                    nap: 0,
-                };
-                loop {
-                    program.turn().await;
-                }
+    let number = blob.as_ref().ok().map(Blob::node);
+    // By reference: the blob must not lie in the future twice.
+    let prepared = match &blob {
+        Ok(blob) => prepare(blob, arena, exchange, &mut store, clock.now()),
+        Err(error) => Err(Refusal::Blob(*error)),
+    };
+    let refusal = match prepared {
+        Ok((node, scratch, checkpoint_every)) => {
+            let kept = (node.state().epoch, node.state().round);
+            let mut program = Program {
+                links,
+                clock,
+                light,
+                watchdog,
+                store,
+                lines,
+                exchange,
+                node,
+                scratch,
+                checkpoint_every,
+                kept,
+                nap: 0,
+                finished: false,
+            };
+            loop {
+                poll_fn(|cx| program.turn(cx)).await;
             }
-            Err(refusal) => refusal,
-        };
+        }
+        Err(refusal) => refusal,
+    };
     warning!("refused: {}", refusal);
+    exchange.decline(number, refusal.into());
     loop {
         let now = clock.now();
-        light.alarm(now);
+        let shown = light.alarm(now);
         watchdog.feed();
-        clock.wait_until(now.saturating_add(100_000)).await;
+        poll_fn(|cx| {
+            lines.speak(&mut links, exchange, &Nobody, now, cx);
+            let moved = lines.serve(&mut links, exchange, now, cx);
+            if moved { Poll::Ready(()) } else { once(clock.wait_until(shown), cx) }
+        })
+        .await;
     }
 }
 
 type Prepared<'b, 'm> = (BlobNode<'b, 'm>, BlobScratch<'m>, u64);
 
 /// The node of a blob, put back to its last checkpoint if there is one, and its exchange.
+///
+/// Not inlined, as are the others below: what it needs of the stack it needs once.
+#[inline(never)]
 fn prepare<'b, 'm, F: Mapped>(
     blob: &Blob<'b>,
     arena: &'m mut [f32],
@@ -136,7 +187,12 @@ fn prepare<'b, 'm, F: Mapped>(
     let restored = store.restore(&mut node);
     let (epoch, round) = (node.state().epoch, node.state().round);
     info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
-    let peers = blob.peers().collect::<heapless::Vec<_, NEIGHBOURS>>();
+    // Not collected: that would panic if there were too many.
+    let mut peers = heapless::Vec::<_, NEIGHBOURS>::new();
+    for peer in blob.peers() {
+        let short = SettingsError::TooMany { room: NEIGHBOURS };
+        peers.push(peer).map_err(|_| Refusal::Settings(short))?;
+    }
     let started = exchange.start(blob.settings(boot), &peers, epoch, round, now);
     started.map_err(Refusal::Settings)?;
     Ok((node, scratch, blob.checkpoint_every().into()))
@@ -150,27 +206,19 @@ where
     W: Watchdog,
     F: Mapped,
 {
-    /// Does what can be done, then sleeps until there is more.
-    async fn turn(&mut self) {
+    /// Does what can be done; pending until there is more.
+    fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = self.clock.now();
         self.watchdog.feed();
-        let before = self.node.state().round;
-        let step = self.exchange.advance(&mut self.node, now);
+        let step = self.advance(now);
         let round = self.node.state().round;
-        self.light.show(step, round, round != before, now);
-        let resting = matches!(step, Step::Paused | Step::Finished);
-        self.keep(resting);
+        let shown = self.light.show(step, round, now);
+        self.keep(matches!(step, Step::Paused | Step::Finished));
         // Before a round is computed, as neighbours wait for what is known already.
-        poll_fn(|cx| {
-            self.lines.speak(&mut self.links, self.exchange, &self.node, now, cx);
-            Poll::Ready(())
-        })
-        .await;
+        self.lines.speak(&mut self.links, self.exchange, &self.node, now, cx);
         if step == Step::Compute {
-            if let Err(error) = self.node.compute(&mut self.scratch) {
-                warning!("round {}: {}", round, error);
-            }
-            return;
+            self.compute();
+            return Poll::Ready(());
         }
         // What is due and not said yet waits for its line, not for the clock.
         let due = Some(self.exchange.deadline()).filter(|&at| at > now);
@@ -178,16 +226,31 @@ where
             self.nap = now.saturating_add(NAP);
         }
         // Mostly the same time again, which spares the clock an alarm for every frame.
-        let until = due.map_or(self.nap, |at| at.min(self.nap));
-        poll_fn(|cx| {
-            let now = self.clock.now();
-            let moved = self.lines.serve(&mut self.links, self.exchange, now, cx);
-            if moved { Poll::Ready(()) } else { once(self.clock.wait_until(until), cx) }
-        })
-        .await;
+        let until = due.map_or(self.nap, |at| at.min(self.nap)).min(shown);
+        let now = self.clock.now();
+        let moved = self.lines.serve(&mut self.links, self.exchange, now, cx);
+        if moved { Poll::Ready(()) } else { once(self.clock.wait_until(until), cx) }
+    }
+
+    #[inline(never)]
+    fn advance(&mut self, now: Micros) -> Step {
+        let step = self.exchange.advance(&mut self.node, now);
+        if step == Step::Finished && !self.finished {
+            info!("all {} rounds are done", self.node.state().round);
+        }
+        self.finished = step == Step::Finished;
+        step
+    }
+
+    #[inline(never)]
+    fn compute(&mut self) {
+        if let Err(error) = self.node.compute(&mut self.scratch) {
+            warning!("round {}: {}", self.node.state().round, error);
+        }
     }
 
     /// Writes a checkpoint if one is due, or asked for.
+    #[inline(never)]
     fn keep(&mut self, resting: bool) {
         let asked = self.exchange.checkpoint_asked();
         let state = self.node.state();

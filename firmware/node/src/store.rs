@@ -171,3 +171,6 @@ fn numbered(number: u32, more: u32) -> [u8; PAGE] {
     page.iter_mut().zip(words.as_flattened()).for_each(|(place, byte)| *place = *byte);
     page
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 Phase::Mixing { .. } => {}
             }
             let base = self.base;
-            let ready = |n: &Neighbour<WINDOW, VALUES>| n.met() && n.filled & 1 != 0 && n.has(base);
+            let ready = |n: &Neighbour| n.met() && n.filled & 1 != 0 && n.has(base);
             if !self.neighbours.iter().filter(|n| n.counts()).all(ready) {
                 self.nag(now);
                 return Step::Wait;
@@ -74,8 +74,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             let state = learner.state();
             let own_x = state.x.get(part(state.x, from)).unwrap_or(&[]);
             let own_y = state.y.get(part(state.y, from)).unwrap_or(&[]);
-            for neighbour in self.neighbours.iter().filter(|n| n.met()) {
-                let values = neighbour.chunk(self.base);
+            let each = self.neighbours.iter().zip(&self.values);
+            for (neighbour, slots) in each.filter(|(n, _)| n.met()) {
+                let values = slots.get(Self::slot(self.base)).map_or(&[][..], |slot| &slot[..]);
                 let their_x = values.get(part(values, done)).unwrap_or(&[]);
                 add_gap(&mut x_gap, neighbour.peer.weight, their_x, own_x);
                 if self.tracking() {

@@ -1,5 +1,7 @@
 //! Greetings: who takes part in an epoch, and who does not.
 
+use core::cmp::Ordering;
+
 use super::neighbour::{Neighbour, Standing};
 use super::settings::Micros;
 use super::{Table, bump, find};
@@ -26,7 +28,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         mixed.max(1)
     }
 
-    /// Acts on a greeting.
+    /// Acts on a greeting. Not inlined, as are other kinds of messages: a chip's stack must hold one of them only.
+    #[inline(never)]
     pub(super) fn hello(
         &mut self,
         link: usize,
@@ -109,12 +112,24 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 // With a new challenge its greetings from the life before are worth nothing.
                 self.give_up_anew(sender);
             }
-            let round = self.common_round(hello.round);
+            let round = self.common_round(hello);
             self.begin(epoch_after(mine.max(epoch), self.settings.node), round, now);
             return;
         }
         if lost {
             n.standing = Standing::Unmet;
+        }
+        // Who booted in an epoch has a y that fits those only who booted in it in the same round. Should another join it,
+        // with y = z, the mean of y would no longer be that of z.
+        let torn = match epoch.cmp(&mine) {
+            Ordering::Less => self.resumed,
+            Ordering::Equal => hello.start != self.start,
+            Ordering::Greater => hello.resumed,
+        };
+        if torn {
+            let round = self.common_round(hello);
+            self.begin(epoch_after(mine.max(epoch), self.settings.node), round, now);
+            return;
         }
         if epoch > mine {
             self.begin(epoch, hello.start, now);
@@ -156,10 +171,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     }
 
     /// The round in which two sides go on together: the earlier one, for a node that was alone runs ahead of the
-    /// others and must not end their work; but a node that just booted has no say.
-    fn common_round(&self, theirs: u64) -> u64 {
-        match (self.say(), theirs) {
-            (u64::MAX, u64::MAX) => self.round,
+    /// others and must not end their work; but a node that just booted has no say, unless both did.
+    fn common_round(&self, hello: &Hello) -> u64 {
+        match (self.say(), hello.round) {
+            (u64::MAX, u64::MAX) => self.round.min(hello.start),
             (ours, theirs) => ours.min(theirs),
         }
     }
@@ -201,7 +216,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
 
     /// Begins an epoch, or joins one that another node began: everyone who counts is greeted anew.
     fn begin(&mut self, epoch: u64, start: u64, now: Micros) {
-        (self.epoch, self.start, self.restart) = (epoch, start, true);
+        (self.epoch, self.start, self.resumed, self.restart) = (epoch, start, false, true);
         (self.round, self.computed) = (start, false);
         self.base = start.saturating_mul(self.chunks);
         bump(&mut self.counters.epochs);
@@ -218,6 +233,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let timing = self.settings.timing;
         let (start, round, identity) = (self.start, self.say(), self.settings.identity);
+        let resumed = self.resumed;
         for n in self.neighbours.iter_mut().filter(|n| usize::from(n.peer.link) == link) {
             if let Some(reason) = n.refuse.take() {
                 return Some(Body::Refuse(Refuse { to: n.peer.node, echo: n.heard, reason }));
@@ -235,14 +251,15 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 _ => n.pause,
             };
             (n.greeted_at, n.spoke_at) = (Some(now), now);
-            return Some(Body::Hello(hello_to(n, [start, round], WINDOW as u8, identity)));
+            let hello = hello_to(n, [start, round], WINDOW as u8, identity);
+            return Some(Body::Hello(Hello { resumed, ..hello }));
         }
         None
     }
 }
 
-fn hello_to<const WINDOW: usize, const VALUES: usize>(
-    n: &Neighbour<WINDOW, VALUES>,
+fn hello_to(
+    n: &Neighbour,
     [start, round]: [u64; 2],
     window: u8,
     identity: crate::wire::Identity,
@@ -254,6 +271,7 @@ fn hello_to<const WINDOW: usize, const VALUES: usize>(
         // Met means this very life of it: one that rebooted must answer to be found out.
         met: n.met() && n.known == n.heard,
         dead: n.standing == Standing::Dead,
+        resumed: false,
         start,
         round,
         window,

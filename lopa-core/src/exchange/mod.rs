@@ -37,6 +37,10 @@
 //! greetings. A node that comes back, rebooted or across a mended link, begins another epoch. Of epochs begun at
 //! the same time the highest wins.
 //!
+//! A whole fleet that reboots from checkpoints of one round goes on with the bits of an unbroken run. From checkpoints
+//! of different rounds, or epochs, nobody can go on as if nothing had happened: whoever notices begins a new epoch, in
+//! the lower round.
+//!
 //! # What it costs
 //!
 //! Bytes on the wire over bytes of values, greetings and acknowledgements included, at n = 784, 60 rounds, no loss:
@@ -61,17 +65,19 @@ mod neighbour;
 mod receiving;
 mod settings;
 mod speaking;
+mod starting;
 
 pub use neighbour::Standing;
 pub use settings::{Micros, Peer, Settings, SettingsError, Timing};
 
 use neighbour::Neighbour;
+use starting::{Asked, Start};
 
 use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
-use crate::wire::{self, Ask, Counters, FrameReader, Seal};
+use crate::wire::{self, Counters, FrameReader, Seal, Trouble};
 
 /// What an exchange needs of a node.
 pub trait Learner {
@@ -147,11 +153,15 @@ pub struct Exchange<
 struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
 {
     settings: Settings,
-    neighbours: heapless::Vec<Neighbour<WINDOW, VALUES>, NEIGHBOURS>,
+    neighbours: heapless::Vec<Neighbour, NEIGHBOURS>,
+    /// Chunks of each neighbour that have come, the chunk at place p in the slot p modulo `WINDOW`.
+    values: [[[f32; VALUES]; WINDOW]; NEIGHBOURS],
     counters: Counters,
     epoch: u64,
-    /// The round in which the epoch began.
+    /// The round in which the epoch began; for a node that booted in it, the round it had completed then.
     start: u64,
+    /// It booted in this epoch: only those who did so in the same round are in step with it.
+    resumed: bool,
     /// The node has yet to be told of the epoch.
     restart: bool,
     /// The next chunk to mix, counted through all rounds.
@@ -173,13 +183,17 @@ struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, c
     /// The highest tag of a request that changed something.
     last_tag: u32,
     /// A host's request to be answered on each link.
-    asked: [Option<(u32, Ask)>; LINKS],
+    asked: [Asked; LINKS],
     /// A checkpoint a host asked for: the link and the tag.
     checkpoint: Option<(usize, u32)>,
-    /// An answer about a checkpoint: the link, the tag, and whether it was written.
-    written: Option<(usize, u32, bool)>,
+    /// An answer about a checkpoint: the link, the tag; and whether it was written.
+    answer: Option<(usize, u32)>,
+    written: bool,
     /// A refusal of a node whose number is taken: the link, the number, its challenge.
     refuse_twin: Option<(usize, u32, u32)>,
+    /// Whether the node starts, and why it does not.
+    state: Start,
+    trouble: Trouble,
 }
 
 impl<
@@ -213,6 +227,8 @@ impl<
     }
 
     /// An exchange that knows nobody, to be started where it lies: an exchange is large for a chip's stack.
+    ///
+    /// It has no bit set, so as a static it takes no flash.
     #[must_use]
     pub const fn vacant() -> Self {
         const {
@@ -245,6 +261,17 @@ impl<
         started
     }
 
+    /// Does not start: it knows nobody, and answers every request of a host with the reason.
+    ///
+    /// Its number may be unknown, as that of a node without a blob is. Then it answers whoever is asked, under the number
+    /// that was asked.
+    pub fn decline(&mut self, node: Option<u32>, trouble: Trouble) {
+        self.table.neighbours.clear();
+        self.table.settings.node = node.unwrap_or(0);
+        self.table.state = if node.is_some() { Start::Declined } else { Start::Nameless };
+        self.table.trouble = trouble;
+    }
+
     /// Takes in bytes from a link, in pieces of any size.
     pub fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) {
         let Some(reader) = self.readers.get_mut(link) else { return };
@@ -275,7 +302,8 @@ impl<
         if out.len() < Self::BUFFER {
             return None;
         }
-        let len = self.table.transmit(link, learner, now, out)?;
+        let (state, evaluations) = (learner.state(), learner.evaluations());
+        let len = self.table.transmit(link, &state, &evaluations, now, out)?;
         let count = &mut self.table.counters;
         bump(&mut count.sent);
         count.sent_bytes = count.sent_bytes.saturating_add(len as u64);
@@ -324,8 +352,8 @@ impl<
 
     /// Tells the host that asked whether its checkpoint was written.
     pub fn checkpoint_written(&mut self, written: bool) {
-        if let Some((link, tag)) = self.table.checkpoint.take() {
-            self.table.written = Some((link, tag, written));
+        if let Some(asked) = self.table.checkpoint.take() {
+            (self.table.answer, self.table.written) = (Some(asked), written);
         }
     }
 }
@@ -333,98 +361,9 @@ impl<
 impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
     Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
 {
-    const fn vacant() -> Self {
-        Self {
-            settings: Settings::VACANT,
-            neighbours: heapless::Vec::new(),
-            counters: Counters::ZERO,
-            epoch: 0,
-            start: 0,
-            restart: false,
-            base: 0,
-            chunks: 0,
-            round: 0,
-            settled: false,
-            computed: false,
-            paused: false,
-            diverged: false,
-            duplicate: false,
-            given_up: 0,
-            last_tag: 0,
-            asked: [None; LINKS],
-            checkpoint: None,
-            written: None,
-            refuse_twin: None,
-        }
-    }
-
-    /// Starts anew, field by field: a copy of all would be large.
-    fn start(
-        &mut self,
-        settings: Settings,
-        peers: &[Peer],
-        epoch: u64,
-        round: u64,
-        now: Micros,
-    ) -> Result<(), SettingsError> {
-        if settings.node > 0xffff {
-            return Err(SettingsError::Number { node: settings.node });
-        }
-        let Timing { retry, probe, patience, silence, .. } = settings.timing;
-        if retry == 0 || probe == 0 || patience == 0 || silence < 16 {
-            return Err(SettingsError::Timing);
-        }
-        let vectors = if settings.identity.scheme == Scheme::GradientTracking { 2 } else { 1 };
-        let chunk = settings.identity.chunk as usize;
-        let chunks =
-            u64::from(settings.identity.outer).div_ceil(u64::from(settings.identity.chunk).max(1));
-        if chunk == 0 || chunks == 0 || chunk.saturating_mul(vectors) > VALUES {
-            return Err(SettingsError::Chunk { room: VALUES });
-        }
-        self.neighbours.clear();
-        (self.settings, self.counters) = (settings, Counters::ZERO);
-        (self.epoch, self.start, self.restart) = (epoch, round, false);
-        (self.base, self.chunks, self.round) = (round.saturating_mul(chunks), chunks, round);
-        (self.settled, self.computed, self.paused) = (false, false, false);
-        (self.diverged, self.duplicate) = (false, false);
-        (self.given_up, self.last_tag, self.asked) = (0, 0, [None; LINKS]);
-        (self.checkpoint, self.written, self.refuse_twin) = (None, None, None);
-        let mut total = 0.0;
-        let mut last = None;
-        for _ in peers {
-            // In order of their numbers, whatever order they are given in.
-            let next = peers.iter().filter(|peer| last.is_none_or(|last| peer.node > last));
-            let Some(peer) = next.min_by_key(|peer| peer.node) else {
-                let twice = |a: &&Peer| peers.iter().filter(|b| a.node == b.node).count() > 1;
-                let node = peers.iter().find(twice).map_or(settings.node, |peer| peer.node);
-                return Err(SettingsError::Neighbour { node });
-            };
-            last = Some(peer.node);
-            let node = peer.node;
-            if node > 0xffff {
-                return Err(SettingsError::Number { node });
-            }
-            if node == settings.node {
-                return Err(SettingsError::Neighbour { node });
-            }
-            if usize::from(peer.link) >= LINKS {
-                return Err(SettingsError::Link { node });
-            }
-            if !(peer.weight > 0.0 && peer.weight.is_finite()) {
-                return Err(SettingsError::Weight { node });
-            }
-            total += peer.weight;
-            let challenge = self.challenge(node);
-            let mut neighbour = Neighbour::new(*peer, challenge, now, &settings.timing);
-            neighbour.begin(self.base, now, &settings.timing);
-            if self.neighbours.push(neighbour).is_err() {
-                return Err(SettingsError::TooMany { room: NEIGHBOURS });
-            }
-        }
-        if total >= 1.0 {
-            return Err(SettingsError::Weights);
-        }
-        Ok(())
+    /// Where the values of a chunk lie.
+    fn slot(chunk: u64) -> usize {
+        chunk.checked_rem(WINDOW as u64).map_or(0, |slot| slot as usize)
     }
 
     /// The elements of a chunk.
@@ -447,12 +386,8 @@ fn bump(counter: &mut u64) {
 }
 
 /// The neighbour with a number, if that link leads to it.
-fn find<const WINDOW: usize, const VALUES: usize>(
-    neighbours: &mut [Neighbour<WINDOW, VALUES>],
-    link: usize,
-    node: u32,
-) -> Option<&mut Neighbour<WINDOW, VALUES>> {
-    neighbours.iter_mut().find(|n| n.peer.node == node && usize::from(n.peer.link) == link)
+fn find(neighbours: &mut [Neighbour], link: usize, node: u32) -> Option<&mut Neighbour> {
+    neighbours.iter_mut().find(|n| n.is(link, node))
 }
 
 #[cfg(feature = "defmt")]

@@ -17,9 +17,9 @@ pub enum Standing {
     Refused(Reason),
 }
 
-/// One neighbour, with room for `WINDOW` chunks of `VALUES` floats.
+/// One neighbour. The values of its chunks lie beside it: it is small enough for a stack.
 #[derive(Debug, Clone)]
-pub(super) struct Neighbour<const WINDOW: usize, const VALUES: usize> {
+pub(super) struct Neighbour {
     pub peer: Peer,
     pub standing: Standing,
     /// What the neighbour must echo to be believed.
@@ -47,7 +47,6 @@ pub(super) struct Neighbour<const WINDOW: usize, const VALUES: usize> {
 
     /// Its chunks that have come, bit b for chunk base + b.
     pub filled: u32,
-    values: [[f32; VALUES]; WINDOW],
     /// The highest chunk that came, plus one.
     pub reached: u64,
     /// The base it was last told.
@@ -72,7 +71,7 @@ pub(super) fn bit(distance: u64) -> u32 {
     u32::try_from(distance).ok().and_then(|d| 1_u32.checked_shl(d)).unwrap_or(0)
 }
 
-impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
+impl Neighbour {
     pub fn new(peer: Peer, challenge: u32, now: Micros, timing: &Timing) -> Self {
         Self {
             peer,
@@ -89,7 +88,6 @@ impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
             spoke_at: now,
             pause: timing.retry,
             filled: 0,
-            values: [[0.0; VALUES]; WINDOW],
             reached: 0,
             told: 0,
             ack_at: None,
@@ -99,6 +97,11 @@ impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
             window: 0,
             retry_at: None,
         }
+    }
+
+    /// Whether it has this number, and this link leads to it.
+    pub fn is(&self, link: usize, node: u32) -> bool {
+        self.peer.node == node && usize::from(self.peer.link) == link
     }
 
     /// Whether rounds wait for it.
@@ -181,20 +184,6 @@ impl<const WINDOW: usize, const VALUES: usize> Neighbour<WINDOW, VALUES> {
         self.retry_at = None;
         self.pause = self.pause.saturating_mul(2).min(timing.retry_most);
         lost
-    }
-
-    /// The place for a chunk's values.
-    pub fn slot(&mut self, chunk: u64) -> Option<&mut [f32; VALUES]> {
-        self.values.get_mut(Self::place(chunk))
-    }
-
-    /// A chunk's values.
-    pub fn chunk(&self, chunk: u64) -> &[f32] {
-        self.values.get(Self::place(chunk)).map_or(&[], |slot| &slot[..])
-    }
-
-    fn place(chunk: u64) -> usize {
-        chunk.checked_rem(WINDOW as u64).map_or(0, |place| place as usize)
     }
 
     /// Asks for an acknowledgement not later than `at`.

@@ -2,7 +2,7 @@
 
 use super::neighbour::{Standing, bit};
 use super::settings::Micros;
-use super::{Table, bump, find};
+use super::{Asked, Start, Table, bump, find};
 use crate::wire::{
     self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Reason, Request,
 };
@@ -51,11 +51,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                     self.acks(link, message.sender, acks, now);
                 }
             }
-            Body::Request(request) => {
-                if request.to == self.settings.node && message.sender == HOST {
-                    self.request(link, request);
-                }
-            }
+            Body::Request(request) if message.sender == HOST => self.request(link, request),
+            Body::Request(_) => {}
             Body::Reply(_) => {}
         }
     }
@@ -79,6 +76,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         false
     }
 
+    #[inline(never)]
     fn data(&mut self, link: usize, sender: u32, data: &Data<&[u8]>, now: Micros) {
         let chunk = data.round.saturating_mul(self.chunks).saturating_add(u64::from(data.chunk));
         let vectors = if self.tracking() { 2 } else { 1 };
@@ -97,11 +95,12 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let shared =
             self.neighbours.iter().filter(|n| n.met() && usize::from(n.peer.link) == link).count()
                 > 1;
-        let Some(neighbour) = find(&mut self.neighbours, link, sender) else { return };
+        let mut each = self.neighbours.iter_mut().zip(&mut self.values);
+        let Some((neighbour, slots)) = each.find(|(n, _)| n.is(link, sender)) else { return };
         let counter = match ahead {
             Some(ahead) if ahead >= WINDOW as u64 => &mut self.counters.early,
             Some(ahead) if neighbour.filled & bit(ahead) == 0 => {
-                if let Some(slot) = neighbour.slot(chunk) {
+                if let Some(slot) = slots.get_mut(Self::slot(chunk)) {
                     slot.iter_mut().zip(values).for_each(|(place, value)| *place = value);
                 }
                 neighbour.filled |= bit(ahead);
@@ -133,8 +132,15 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     }
 
     fn request(&mut self, link: usize, request: &Request) {
-        let Request { session, tag, ask, .. } = *request;
+        let Request { to, session, tag, ask } = *request;
+        if self.state == Start::Nameless {
+            self.settings.node = to;
+        }
+        if to != self.settings.node {
+            return;
+        }
         let changes = matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint);
+        let changes = changes && self.state == Start::Sound;
         if changes && (session != self.settings.boot || tag <= self.last_tag) {
             bump(&mut self.counters.stale);
             return;
@@ -145,14 +151,14 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         match ask {
             Ask::Start => self.paused = false,
             Ask::Stop => self.paused = true,
-            Ask::Checkpoint => {
+            Ask::Checkpoint if changes => {
                 self.checkpoint = Some((link, tag));
                 return;
             }
-            Ask::Status | Ask::Counters | Ask::Metrics | Ask::Read { .. } => {}
+            _ => {}
         }
         if let Some(asked) = self.asked.get_mut(link) {
-            *asked = Some((tag, ask));
+            *asked = Asked { waits: true, tag, ask };
         }
     }
 }

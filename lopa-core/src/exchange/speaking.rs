@@ -2,8 +2,9 @@
 
 use super::neighbour::{Neighbour, Standing};
 use super::settings::{Micros, Settings};
-use super::{Learner, Table};
-use crate::node::Variable;
+use super::{Start, Table};
+use crate::node::{State, Variable};
+use crate::oracles::Evaluations;
 use crate::wire::{
     self, Acks, Answer, Ask, Body, Data, Floats, Held, Message, Metrics, Reply, Status, VERSION,
 };
@@ -11,10 +12,12 @@ use crate::wire::{
 impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
     Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
 {
-    pub(super) fn transmit<L: Learner + ?Sized>(
+    /// Not generic over the learner: a program has it once.
+    pub(super) fn transmit(
         &mut self,
         link: usize,
-        learner: &L,
+        state: &State<'_>,
+        evaluations: &Evaluations,
         now: Micros,
         out: &mut [u8],
     ) -> Option<usize> {
@@ -23,7 +26,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         {
             return self.send(body, out);
         }
-        if let Some(reply) = self.reply(link, learner) {
+        if let Some(reply) = self.reply(link, state, evaluations) {
             return self.send(Body::Reply(reply), out);
         }
         if self.restart || self.diverged {
@@ -34,7 +37,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             let lost = neighbour.retry(now, &timing);
             self.counters.repaired = self.counters.repaired.saturating_add(u64::from(lost));
         }
-        let on_link = |n: &Neighbour<WINDOW, VALUES>| n.met() && usize::from(n.peer.link) == link;
+        let on_link = |n: &Neighbour| n.met() && usize::from(n.peer.link) == link;
         let end = self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks);
         let base = self.base;
         // A frame is for everybody on the link: it waits until everybody has room.
@@ -44,7 +47,6 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let wanted = on_link_now.filter_map(|n| n.wants(base, end)).min();
         if let Some(chunk) = wanted {
             let elements = self.elements(chunk);
-            let state = learner.state();
             let x = state.x.get(elements.clone()).unwrap_or(&[]);
             let y = if self.tracking() { state.y.get(elements).unwrap_or(&[]) } else { &[] };
             for neighbour in self.neighbours.iter_mut().filter(|n| on_link(n)) {
@@ -56,7 +58,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             return self.send(Body::Data(Data { round, chunk, acks, values: Floats(x, y) }), out);
         }
         let keep_alive = timing.keep_alive();
-        let due = |n: &Neighbour<WINDOW, VALUES>| {
+        let due = |n: &Neighbour| {
             n.ack_at.is_some_and(|at| at <= now) || n.spoke_at.saturating_add(keep_alive) <= now
         };
         if self.neighbours.iter().any(|n| on_link(n) && due(n)) {
@@ -83,23 +85,26 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         acks
     }
 
-    fn reply<'l, L: Learner + ?Sized>(
+    fn reply<'l>(
         &mut self,
         link: usize,
-        learner: &'l L,
+        state: &State<'l>,
+        evaluations: &Evaluations,
     ) -> Option<Reply<Floats<'l>>> {
-        if let Some((_, tag, written)) = self.written.take_if(|(at, ..)| *at == link) {
-            let answer = if written { Answer::Done } else { Answer::Cannot };
+        if let Some((_, tag)) = self.answer.take_if(|(at, _)| *at == link) {
+            let answer = if self.written { Answer::Done } else { Answer::Cannot };
             return Some(Reply { tag, answer });
         }
         let (tag, ask) = self.asked.get_mut(link)?.take()?;
-        let state = learner.state();
+        if self.state != Start::Sound {
+            return Some(Reply { tag, answer: Answer::Refused(self.trouble) });
+        }
         let answer = match ask {
             Ask::Start | Ask::Stop => Answer::Done,
             Ask::Checkpoint => Answer::Cannot,
             Ask::Status => Answer::Status(self.status(state.round)),
             Ask::Counters => Answer::Counters(self.counters),
-            Ask::Metrics => Answer::Metrics(Metrics::of(&state, learner.evaluations())),
+            Ask::Metrics => Answer::Metrics(Metrics::of(state, *evaluations)),
             Ask::Read { variable, offset } => {
                 let vector = match variable {
                     Variable::Outer => state.x,

@@ -7,6 +7,7 @@ use crate::math;
 use crate::node::{Config, Scheme, Variable};
 use crate::oracles::Evaluations;
 use crate::problem::Dimensions;
+use crate::wire::Trouble;
 
 /// The version of this protocol. A node of another version is refused.
 pub const VERSION: u8 = 1;
@@ -102,7 +103,10 @@ pub struct Hello {
     pub met: bool,
     /// Whether the sender holds the neighbour for dead.
     pub dead: bool,
-    /// The round in which the epoch began.
+    /// Whether the sender booted in this epoch, with a checkpoint of round `start` or fresh: its y goes on from there, and
+    /// nobody else can join.
+    pub resumed: bool,
+    /// The round in which the epoch began, for the sender.
     pub start: u64,
     /// The round the sender is in; `u64::MAX` from one that met nobody since it booted and has no say.
     pub round: u64,
@@ -316,6 +320,8 @@ pub enum Answer<V> {
         /// The elements.
         values: V,
     },
+    /// The node does not start, whatever it is asked.
+    Refused(Trouble),
 }
 
 /// Where a node is.

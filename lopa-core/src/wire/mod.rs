@@ -3,6 +3,7 @@
 mod cobs;
 mod message;
 pub(crate) mod seal;
+mod trouble;
 
 pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
 pub use message::{
@@ -10,6 +11,7 @@ pub use message::{
     Metrics, Reason, Refuse, Reply, Request, Status, VERSION, floats,
 };
 pub use seal::Seal;
+pub use trouble::{Cause, Trouble};
 
 /// The bytes of the longest seal of this build.
 pub const SEAL_LONGEST: usize = seal::LONGEST;
@@ -49,6 +51,8 @@ pub enum MessageError {
 ///
 /// # Errors
 /// Tells another version of the protocol from nonsense.
+// Not inlined: what it needs of a chip's stack is free again when the message is acted on.
+#[inline(never)]
 pub fn decode(frame: &[u8]) -> Result<Message<&[u8]>, MessageError> {
     let (&version, rest) = frame.split_first().ok_or(MessageError::Malformed)?;
     if version != VERSION {

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use lopa_core::node::Variable;
 use lopa_core::wire::{
-    self, Answer, Ask, Body, Counters, HOST, Message, Metrics, Request, Seal, Status, VERSION,
+    self, Answer, Ask, Body, Counters, HOST, Message, Metrics, Request, Seal, Status, Trouble,
+    VERSION,
 };
 
 /// A question is asked again after this time: it may have come before the node was up, or got lost.
@@ -31,6 +32,8 @@ pub enum Said {
     Metrics(Metrics),
     /// Elements of a variable, from an element on.
     Values(Variable, u32, Vec<f32>),
+    /// It does not start.
+    Refused(Trouble),
 }
 
 impl From<Answer<&[u8]>> for Said {
@@ -41,6 +44,7 @@ impl From<Answer<&[u8]>> for Said {
             Answer::Status(status) => Self::Status(status),
             Answer::Counters(counters) => Self::Counters(counters),
             Answer::Metrics(metrics) => Self::Metrics(metrics),
+            Answer::Refused(trouble) => Self::Refused(trouble),
             Answer::Values { variable, offset, values } => {
                 Self::Values(variable, offset, wire::floats(values).collect())
             }
@@ -71,6 +75,13 @@ pub enum Silence {
         /// The node.
         node: u32,
     },
+    /// The node does not start.
+    Refused {
+        /// The node.
+        node: u32,
+        /// Why.
+        trouble: Trouble,
+    },
     /// It answered something else.
     Nonsense {
         /// The node.
@@ -84,8 +95,11 @@ impl fmt::Display for Silence {
             Self::Closed { node } => write!(f, "the line to node {node} is closed"),
             Self::Silent { node } => write!(
                 f,
-                "node {node} does not answer: its blob may have been refused, or the port is another node's"
+                "node {node} does not answer: it may have no power, or the port is another node's"
             ),
+            Self::Refused { node, trouble } => {
+                write!(f, "node {node} does not start: {trouble}")
+            }
             Self::Nonsense { node } => {
                 write!(f, "node {node} answers something else: flash it with this release")
             }
@@ -199,8 +213,12 @@ impl Client {
             }
             let tag = self.send(ask);
             let left = self.patience.saturating_sub(start.elapsed());
-            if let Some(said) = self.hear(tag, left.min(AGAIN)) {
-                return Ok(said);
+            match self.hear(tag, left.min(AGAIN)) {
+                Some(Said::Refused(trouble)) => {
+                    return Err(Silence::Refused { node: self.node, trouble });
+                }
+                Some(said) => return Ok(said),
+                None => {}
             }
             if start.elapsed() >= self.patience {
                 return Err(Silence::Silent { node: self.node });
@@ -236,6 +254,7 @@ impl Client {
     ) -> Result<Option<Status>, Silence> {
         match self.hear(tag, patience) {
             Some(Said::Status(status)) => Ok(Some(status)),
+            Some(Said::Refused(trouble)) => Err(Silence::Refused { node: self.node, trouble }),
             Some(_) => Err(self.nonsense()),
             None if self.closed.load(Ordering::Relaxed) => Err(Silence::Closed { node: self.node }),
             None => Ok(None),

@@ -104,6 +104,8 @@ pub struct Emulated {
     emulators: BTreeMap<u32, Emulator>,
     clients: BTreeMap<u32, Client>,
     switch: Switchboard,
+    /// More words for the emulators.
+    more: Vec<String>,
 }
 
 impl Emulated {
@@ -147,6 +149,7 @@ impl Emulated {
             emulators: BTreeMap::new(),
             clients: BTreeMap::new(),
             switch: Switchboard::new(routes, faults, seed),
+            more: Vec::new(),
         };
         for (node, blob) in (0..).zip(blobs) {
             let own = fleet.folder(node);
@@ -185,6 +188,11 @@ impl Emulated {
         Ok(())
     }
 
+    /// Gives emulators that start from now on more words: to look into a board, say.
+    pub fn tell_emulators(&mut self, words: &[&str]) {
+        self.more.extend(words.iter().map(|word| (*word).to_owned()));
+    }
+
     /// What each link of a board leads to.
     fn cords(&self, node: u32, peers: &[Peer]) -> Vec<Cord> {
         let mut cords = vec![Cord::Open; LINES + 1];
@@ -214,7 +222,7 @@ impl Emulated {
         let peers = self.peers.get(node as usize).ok_or(FleetError::Off { node })?.clone();
         self.kill(node);
         let own = self.folder(node);
-        let emulator = Emulator::start(&own, &self.image, &self.cords(node, &peers))?;
+        let emulator = Emulator::start(&own, &self.image, &self.cords(node, &peers), &self.more)?;
         let open = |name: String| {
             let port = Port::Unix(own.join(name));
             port.open(0, PATIENCE).map_err(|error| {
@@ -271,6 +279,12 @@ impl Emulated {
     #[must_use]
     pub fn log(&self, node: u32) -> String {
         self.emulators.get(&node).map(Emulator::log).unwrap_or_default()
+    }
+
+    /// What a board logged, as it came; nothing if it is off.
+    #[must_use]
+    pub fn logged(&self, node: u32) -> Vec<u8> {
+        self.emulators.get(&node).map(Emulator::logged).unwrap_or_default()
     }
 
     /// What the host did with frames.

@@ -78,14 +78,21 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Switches a board on, in a folder with its `blob.bin`, where it keeps its `flash.bin`, its sockets and its `log`.
+    /// Switches a board on, in a folder with its `blob.bin`, where it keeps its `flash.bin`, its sockets and its
+    /// `log`; what the emulator has to say itself is in `errors`. It is given `more` words.
     ///
     /// # Errors
     /// Says what is missing, with the command that installs it.
-    pub fn start(folder: &Path, image: &Path, cords: &[Cord]) -> Result<Self, EmulatorError> {
+    pub fn start(
+        folder: &Path,
+        image: &Path,
+        cords: &[Cord],
+        more: &[String],
+    ) -> Result<Self, EmulatorError> {
         let mut command = Command::new(QEMU);
         command.current_dir(folder);
         command.args(["-M", EMULATED.name, "-display", "none", "-monitor", "none"]);
+        command.args(more);
         command.arg("-kernel").arg(image);
         let blob = EMULATED.blob.address;
         command.args(["-device", &format!("loader,file=blob.bin,addr={blob:#x},force-raw=on")]);
@@ -112,10 +119,11 @@ impl Emulator {
             let line = format!("socket,id=link{link},path={path},{end}");
             command.args(["-chardev", &line, "-serial", &format!("chardev:link{link}")]);
         }
-        let log = File::create(folder.join("log"));
-        let log = log.and_then(|log| Ok((log.try_clone()?, log)));
-        let (out, log) = log.map_err(|error| EmulatorError::Folder(folder.into(), error))?;
-        command.stdin(Stdio::null()).stdout(out).stderr(log);
+        let create = |name: &str| {
+            let file = File::create(folder.join(name));
+            file.map_err(|error| EmulatorError::Folder(folder.into(), error))
+        };
+        command.stdin(Stdio::null()).stdout(create("log")?).stderr(create("errors")?);
         // In a group of its own: Ctrl-C is for this process, which ends its boards in good order.
         command.process_group(0);
         let child = command.spawn().map_err(|error| match missing(&error) {
@@ -131,7 +139,14 @@ impl Emulator {
     /// What the board and its emulator said.
     #[must_use]
     pub fn log(&self) -> String {
-        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+        let errors = fs::read(self.folder.join("errors")).unwrap_or_default();
+        String::from_utf8_lossy(&[self.logged(), errors].concat()).into_owned()
+    }
+
+    /// What the board logged, as it came.
+    #[must_use]
+    pub fn logged(&self) -> Vec<u8> {
+        fs::read(self.folder.join("log")).unwrap_or_default()
     }
 
     /// Whether it still runs.

@@ -1,0 +1,46 @@
+//! Accidents for a test: the node panics in its first life and hangs in its second.
+
+use lopa_node::Watchdog;
+
+use crate::registers::Dog;
+
+/// A word of the board's second RAM that a reset leaves alone; the emulator starts with zeros.
+const LIFE: usize = 0x21f0_0000;
+
+/// How often the watchdog is fed before the accident: a few rounds.
+const FEEDS: u32 = 40;
+
+/// A watchdog whose node has accidents.
+#[derive(Debug)]
+pub struct Accidents {
+    dog: Dog,
+    feeds: u32,
+}
+
+impl Accidents {
+    pub const fn new(dog: Dog) -> Self {
+        Self { dog, feeds: 0 }
+    }
+}
+
+impl Watchdog for Accidents {
+    fn feed(&mut self) {
+        self.dog.feed();
+        self.feeds = self.feeds.saturating_add(1);
+        if self.feeds != FEEDS {
+            return;
+        }
+        let life = LIFE as *mut u32;
+        // SAFETY: aligned, and RAM of the board that nothing else uses.
+        let lives = unsafe { life.read_volatile() };
+        // SAFETY: as above.
+        unsafe { life.write_volatile(lives.wrapping_add(1)) };
+        match lives {
+            0 => panic!("planted"),
+            1 => loop {
+                core::hint::spin_loop();
+            },
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! How an exchange begins: vacant, started, or declined.
+
+use super::Table;
+use super::neighbour::Neighbour;
+use super::settings::{Micros, Peer, Settings, SettingsError, Timing};
+use crate::node::Scheme;
+use crate::wire::{Ask, Cause, Counters, Trouble};
+
+/// Whether a node starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// It does.
+    Sound,
+    /// It does not, and knows its number.
+    Declined,
+    /// It does not, and has no number.
+    Nameless,
+}
+
+/// A host's request, if one waits. Vacant it has no bit set: see `Exchange::vacant`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub waits: bool,
+    pub tag: u32,
+    pub ask: Ask,
+}
+
+impl Asked {
+    const NOTHING: Self = Self { waits: false, tag: 0, ask: Ask::Start };
+
+    pub fn take(&mut self) -> Option<(u32, Ask)> {
+        core::mem::take(&mut self.waits).then_some((self.tag, self.ask))
+    }
+}
+
+impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
+    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+{
+    pub(super) const fn vacant() -> Self {
+        Self {
+            settings: Settings::VACANT,
+            neighbours: heapless::Vec::new(),
+            values: [[[0.0; VALUES]; WINDOW]; NEIGHBOURS],
+            counters: Counters::ZERO,
+            epoch: 0,
+            start: 0,
+            resumed: false,
+            restart: false,
+            base: 0,
+            chunks: 0,
+            round: 0,
+            settled: false,
+            computed: false,
+            paused: false,
+            diverged: false,
+            duplicate: false,
+            given_up: 0,
+            last_tag: 0,
+            asked: [Asked::NOTHING; LINKS],
+            checkpoint: None,
+            answer: None,
+            written: false,
+            refuse_twin: None,
+            state: Start::Sound,
+            trouble: Trouble { cause: Cause::NoBlob, needed: 0, found: 0 },
+        }
+    }
+
+    /// Starts anew, field by field: a copy of all would be large.
+    pub(super) fn start(
+        &mut self,
+        settings: Settings,
+        peers: &[Peer],
+        epoch: u64,
+        round: u64,
+        now: Micros,
+    ) -> Result<(), SettingsError> {
+        if settings.node > 0xffff {
+            return Err(SettingsError::Number { node: settings.node });
+        }
+        let Timing { retry, probe, patience, silence, .. } = settings.timing;
+        if retry == 0 || probe == 0 || patience == 0 || silence < 16 {
+            return Err(SettingsError::Timing);
+        }
+        let vectors = if settings.identity.scheme == Scheme::GradientTracking { 2 } else { 1 };
+        let chunk = settings.identity.chunk as usize;
+        let chunks =
+            u64::from(settings.identity.outer).div_ceil(u64::from(settings.identity.chunk).max(1));
+        if chunk == 0 || chunks == 0 || chunk.saturating_mul(vectors) > VALUES {
+            return Err(SettingsError::Chunk { room: VALUES });
+        }
+        self.neighbours.clear();
+        (self.settings, self.counters) = (settings, Counters::ZERO);
+        (self.epoch, self.start, self.resumed, self.restart) = (epoch, round, true, false);
+        (self.base, self.chunks, self.round) = (round.saturating_mul(chunks), chunks, round);
+        (self.settled, self.computed, self.paused) = (false, false, false);
+        (self.diverged, self.duplicate) = (false, false);
+        (self.given_up, self.last_tag, self.asked) = (0, 0, [Asked::NOTHING; LINKS]);
+        (self.checkpoint, self.answer, self.refuse_twin) = (None, None, None);
+        self.state = Start::Sound;
+        let mut total = 0.0;
+        let mut last = None;
+        for _ in peers {
+            // In order of their numbers, whatever order they are given in.
+            let next = peers.iter().filter(|peer| last.is_none_or(|last| peer.node > last));
+            let Some(peer) = next.min_by_key(|peer| peer.node) else {
+                let twice = |a: &&Peer| peers.iter().filter(|b| a.node == b.node).count() > 1;
+                let node = peers.iter().find(twice).map_or(settings.node, |peer| peer.node);
+                return Err(SettingsError::Neighbour { node });
+            };
+            last = Some(peer.node);
+            let node = peer.node;
+            if node > 0xffff {
+                return Err(SettingsError::Number { node });
+            }
+            if node == settings.node {
+                return Err(SettingsError::Neighbour { node });
+            }
+            if usize::from(peer.link) >= LINKS {
+                return Err(SettingsError::Link { node });
+            }
+            if !(peer.weight > 0.0 && peer.weight.is_finite()) {
+                return Err(SettingsError::Weight { node });
+            }
+            total += peer.weight;
+            let challenge = self.challenge(node);
+            let mut neighbour = Neighbour::new(*peer, challenge, now, &settings.timing);
+            neighbour.begin(self.base, now, &settings.timing);
+            if self.neighbours.push(neighbour).is_err() {
+                return Err(SettingsError::TooMany { room: NEIGHBOURS });
+            }
+        }
+        if total >= 1.0 {
+            return Err(SettingsError::Weights);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! Why a node does not start, in few bytes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::blob::BlobError;
+use crate::exchange::SettingsError;
+
+/// Why a node does not start, as it tells a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Trouble {
+    /// What is wrong.
+    pub cause: Cause,
+    /// A number that belongs to it: what is needed, or which one; 0 for none.
+    pub needed: u32,
+    /// What was found instead, or how much room there is; 0 for none.
+    pub found: u32,
+}
+
+/// What keeps a node from starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Cause {
+    /// There is no blob.
+    NoBlob,
+    /// The blob has another version.
+    Version,
+    /// The blob is shorter than it says.
+    Length,
+    /// The blob's checksum is wrong.
+    Corrupt,
+    /// The blob lies at an odd address.
+    Memory,
+    /// A part of the blob is missing.
+    Section,
+    /// A number of the blob is out of range.
+    Value,
+    /// The blob is for nodes that compute exp and ln in another way.
+    Math,
+    /// A step size is out of range.
+    Steps,
+    /// A neighbour makes no sense.
+    Neighbour,
+    /// A set of samples makes no sense.
+    Samples,
+    /// The problem makes no sense.
+    Problem,
+    /// Too few floats of memory.
+    Floats,
+    /// Too many neighbours.
+    Neighbours,
+    /// Too few links.
+    Links,
+    /// Chunks that are too long.
+    Chunk,
+    /// Times, weights or numbers that the exchange refuses.
+    Settings,
+}
+
+impl Trouble {
+    const fn new(cause: Cause, needed: usize, found: usize) -> Self {
+        // Saturating: on a host a usize is longer.
+        const fn short(number: usize) -> u32 {
+            if number > u32::MAX as usize { u32::MAX } else { number as u32 }
+        }
+        Self { cause, needed: short(needed), found: short(found) }
+    }
+}
+
+impl From<BlobError> for Trouble {
+    fn from(error: BlobError) -> Self {
+        let (cause, needed, found) = match error {
+            BlobError::NotABlob => (Cause::NoBlob, 0, 0),
+            BlobError::Version { found } => {
+                (Cause::Version, crate::blob::VERSION as usize, found as usize)
+            }
+            BlobError::Length { needed, found } => (Cause::Length, needed, found),
+            BlobError::Corrupt => (Cause::Corrupt, 0, 0),
+            BlobError::Memory => (Cause::Memory, 0, 0),
+            BlobError::Section { .. } => (Cause::Section, 0, 0),
+            BlobError::Value { .. } => (Cause::Value, 0, 0),
+            BlobError::Math { .. } => (Cause::Math, 0, 0),
+            BlobError::Steps(_) => (Cause::Steps, 0, 0),
+            BlobError::Peer { index } => (Cause::Neighbour, index, 0),
+            BlobError::Samples { .. } => (Cause::Samples, 0, 0),
+            BlobError::Problem(_) | BlobError::Node(_) => (Cause::Problem, 0, 0),
+            BlobError::Capacity { name, needed, room } => {
+                let cause = match name {
+                    "neighbours" => Cause::Neighbours,
+                    "links" => Cause::Links,
+                    "floats a chunk" => Cause::Chunk,
+                    _ => Cause::Floats,
+                };
+                (cause, needed, room)
+            }
+        };
+        Self::new(cause, needed, found)
+    }
+}
+
+impl From<SettingsError> for Trouble {
+    fn from(error: SettingsError) -> Self {
+        let (cause, needed, found) = match error {
+            SettingsError::Number { node }
+            | SettingsError::Neighbour { node }
+            | SettingsError::Link { node }
+            | SettingsError::Weight { node } => (Cause::Neighbour, node as usize, 0),
+            SettingsError::TooMany { room } => (Cause::Neighbours, room.saturating_add(1), room),
+            SettingsError::Chunk { room } => (Cause::Chunk, 0, room),
+            SettingsError::Weights | SettingsError::Timing => (Cause::Settings, 0, 0),
+        };
+        Self::new(cause, needed, found)
+    }
+}
+
+impl core::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { cause, needed, found } = *self;
+        let again = "write it again";
+        match cause {
+            Cause::NoBlob => write!(f, "it has no blob: write one with lopa shard and flash it"),
+            Cause::Version => {
+                write!(f, "its blob has version {found}, its image reads {needed}: flash both anew")
+            }
+            Cause::Length => write!(f, "its blob needs {needed} bytes, there are {found}: {again}"),
+            Cause::Corrupt => {
+                write!(f, "its blob's checksum is wrong, it was cut short or damaged: {again}")
+            }
+            Cause::Memory => write!(f, "its blob must lie at a multiple of four bytes"),
+            Cause::Section => write!(f, "a part of its blob is not as long as it says: {again}"),
+            Cause::Value => write!(f, "a number in its blob is out of range"),
+            Cause::Math => write!(f, "its blob and its image compute exp and ln in other ways"),
+            Cause::Steps => write!(f, "a step size in its blob is out of range"),
+            Cause::Neighbour => write!(f, "neighbour {needed} in its blob makes no sense"),
+            Cause::Samples => write!(f, "the samples in its blob make no sense"),
+            Cause::Problem => write!(f, "the problem in its blob makes no sense"),
+            Cause::Floats => {
+                write!(f, "its blob needs {needed} floats of memory, its image has {found}")
+            }
+            Cause::Neighbours => {
+                write!(f, "its blob has {needed} neighbours, its image has room for {found}")
+            }
+            Cause::Links => write!(f, "its blob needs {needed} links, its board has {found}"),
+            Cause::Chunk => {
+                write!(f, "its blob's chunks have {needed} floats, its image has room for {found}")
+            }
+            Cause::Settings => write!(f, "its blob has times or weights that make no sense"),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What the node image takes of a chip: flash, static RAM and stack, against the table in the docs and its limits.
+
+#[path = "../emulator/mod.rs"]
+#[allow(dead_code, reason = "each test binary uses its part")]
+mod emulator;
+#[path = "../emulator/flash.rs"]
+mod flash;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::ops::Range;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use lopa_host::config::Experiment;
+use lopa_host::fleet::{Emulated, Layout, patient};
+use lopa_host::run::Prepared;
+use object::Endianness;
+use object::elf::{FileHeader32, SHF_ALLOC, SHF_WRITE};
+use object::read::elf::{FileHeader, SectionHeader};
+
+const NODES: u32 = 4;
+const ROUNDS: u64 = 200;
+/// The top of the image's RAM, see its memory.x: its stack, and no static.
+const STACK: Range<usize> = 0x2000_8800..0x2000_a000;
+/// What it is filled with before a board starts: what is left of it was never used.
+const PAINT: [u8; 4] = 0xdead_beef_u32.to_le_bytes();
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/node/docs/budgets.md");
+
+/// The bytes of RAM that are taken before the program starts.
+fn statics(image: &Path) -> usize {
+    let file = fs::read(image).expect("the image was built");
+    let header = FileHeader32::<Endianness>::parse(&*file).expect("a 32-bit ELF file");
+    let endian = header.endian().expect("an endianness");
+    let sections = header.section_headers(endian, &*file).expect("section headers");
+    let written = sections.iter().filter(|section| {
+        section.sh_flags(endian) & (SHF_ALLOC | SHF_WRITE) == SHF_ALLOC | SHF_WRITE
+    });
+    written.map(|section| section.sh_size(endian) as usize).sum()
+}
+
+/// A ring of boards that can be looked into, off.
+fn ring(image: &Path) -> Emulated {
+    let file = format!(
+        r#"
+        network = {{ nodes = {NODES}, topology = "ring" }}
+        problem = {{ kind = "logistic" }}
+        data = {{ features = 24, relevant = 6, samples = 20 }}
+        run = {{ iterations = {ROUNDS}, seed = 11, x0 = -4.0, checkpoint_every = 25 }}
+        [algorithm]
+        name = "lopa-gt"
+        alpha = 0.5
+        beta = 0.3
+        lambda = 0.3
+        gamma = 0.5
+        tau = 0.7
+        batch = 8
+        "#
+    );
+    let prepared = Prepared::new(Experiment::parse(&file).unwrap()).unwrap();
+    let layout = Layout::new(&prepared, None, patient(Duration::from_secs(100), false)).unwrap();
+    let mut boards = Emulated::new(image, &layout.blobs, None).unwrap();
+    let paint = PAINT.repeat(STACK.len() / 4);
+    (0..NODES).for_each(|node| fs::write(boards.folder(node).join("paint.bin"), &paint).unwrap());
+    let painted = format!("loader,file=paint.bin,addr={:#x},force-raw=on", STACK.start);
+    let monitor = ["-device", &painted, "-monitor", "unix:monitor,server=on,wait=off"];
+    boards.tell_emulators(&monitor);
+    boards
+}
+
+/// The deepest the stack of a board has been.
+fn stack(boards: &Emulated, node: u32) -> usize {
+    let own = boards.folder(node);
+    let mut monitor = UnixStream::connect(own.join("monitor")).expect("a monitor");
+    let (at, len) = (STACK.start, STACK.len());
+    writeln!(monitor, "pmemsave {at:#x} {len} stack.bin").expect("it listens");
+    // It does what it was told before it sees that nobody is there any more.
+    monitor.shutdown(Shutdown::Write).expect("it is there");
+    let mut said = Vec::new();
+    let _ = monitor.read_to_end(&mut said);
+    let bytes = fs::read(own.join("stack.bin")).expect("the stack was saved");
+    let left = bytes.chunks(4).take_while(|word| *word == PAINT).count() * 4;
+    assert!(left > 0, "the stack of board {node} is deeper than what was painted");
+    bytes.len() - left
+}
+
+/// The rows of the page by name: what was measured, and what is allowed.
+fn row(page: &str, name: &str) -> (usize, usize) {
+    let number = |cell: &str| cell.trim().replace(',', "").parse().ok();
+    let found = page.lines().find_map(|line| {
+        let cells: Vec<&str> = line.split('|').collect();
+        let [_, what, measured, most, _] = cells[..] else { return None };
+        (what.trim() == name).then_some((number(measured)?, number(most)?))
+    });
+    found.unwrap_or_else(|| panic!("no row {name:?} in {PAGE}"))
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn the_node_image_keeps_to_its_budgets() {
+    let target = emulator::CORTEX_M4F.target;
+    let image = emulator::build_small("mps2-an386", "mps2-an386", target)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let ram = statics(&image);
+    let mut boards = ring(&image);
+    boards.start_all().unwrap();
+    // Everything a node does: rounds, checkpoints, answers, and a new epoch for one that comes back.
+    boards.client(2).unwrap().wait_for_round(ROUNDS / 4).unwrap();
+    boards.start(2).unwrap();
+    for node in 0..NODES {
+        let client = boards.client(node).unwrap();
+        client.wait_for_round(ROUNDS).unwrap();
+        assert!(client.checkpoint().unwrap() && !client.reading().unwrap().bits().is_empty());
+    }
+    let stack = (0..NODES).map(|node| stack(&boards, node)).max().expect("nodes");
+    let flash = flash::bytes(&image) as usize;
+    let page = fs::read_to_string(PAGE).expect("the page is there");
+    println!("flash {flash}, static RAM {ram}, stack {stack}");
+    for (name, found) in [("flash", flash), ("static RAM", ram), ("stack", stack)] {
+        let (known, most) = row(&page, name);
+        assert!(found <= most, "{name}: {found} bytes, at most {most} are allowed");
+        let off = found.abs_diff(known) * 10;
+        assert!(off <= known, "{name} is {found}, the table says {known}");
+    }
+    // The limits themselves: 48 KiB; four floats for each of n and p, and 8 KiB; 4 KiB.
+    let limits = ["flash", "static RAM", "stack"].map(|name| row(&page, name).1);
+    assert_eq!(limits, [48 << 10, 4 * (4 * 784 + 4 * 784) + (8 << 10), 4 << 10]);
+}

@@ -1,0 +1,109 @@
+//! What boards log, and what becomes of them if they are refused, panic or hang.
+
+use std::path::{Path, PathBuf};
+
+use lopa_core::wire::Cause;
+use lopa_host::boards::{Board, EMULATED};
+use lopa_host::fleet::{Emulated, Layout, Silence, patient};
+
+use super::log::lines;
+use super::{PATIENT, logistic, prepared, program};
+
+/// The image that logs, and perhaps does more.
+fn image(features: &'static [&'static str]) -> PathBuf {
+    program(&Board { features, ..EMULATED })
+}
+
+/// The blob of a node on its own.
+fn alone(rounds: u64) -> Vec<u8> {
+    let layout = Layout::new(&logistic(1, "path", rounds), None, patient(PATIENT, false)).unwrap();
+    layout.blobs.concat()
+}
+
+/// The blob of a node that is too large for the image.
+fn large() -> Vec<u8> {
+    let network = prepared(
+        r#"
+        network = { nodes = 1, topology = "path" }
+        problem = { kind = "logistic" }
+        data = { features = 1000, relevant = 6, samples = 20 }
+        run = { iterations = 30 }
+        [algorithm]
+        name = "lopa-gt"
+        alpha = 0.5
+        beta = 0.3
+        lambda = 0.3
+        gamma = 0.5
+        tau = 0.7
+        batch = 8
+        "#,
+    );
+    Layout::new(&network, None, patient(PATIENT, false)).unwrap().blobs.concat()
+}
+
+/// One board without neighbours, off.
+fn board(image: &Path, blob: Vec<u8>) -> Emulated {
+    Emulated::new(image, &[blob], None).unwrap()
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn a_log_tells_of_boots_rounds_and_the_end() {
+    let image = image(&["log"]);
+    let blob = alone(30);
+    let who = format!("Blob(node 0, n = 24, p = 24, {} bytes)", blob.len());
+    let mut boards = board(&image, blob);
+    boards.start(0).unwrap().wait_for_round(30).unwrap();
+    let boot = format!("info: {who}, boot 1: round 0 (restored: false)");
+    let done = "info: all 30 rounds are done".to_owned();
+    assert_eq!(lines(&image, &boards.logged(0)), [boot, done.clone()]);
+    boards.kill(0);
+    boards.start(0).unwrap().wait_for_round(30).unwrap();
+    let boot = format!("info: {who}, boot 2: round 30 (restored: true)");
+    assert_eq!(lines(&image, &boards.logged(0)), [boot, done]);
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn a_refused_blob_is_told_to_a_host_and_to_the_log() {
+    let image = image(&["log"]);
+    let sound = alone(30);
+    let mut torn = sound.clone();
+    torn[200] ^= 1;
+    let too_large =
+        r#"refused: Blob(Capacity { name: "floats of memory", needed: 8000, room: 6272 })"#;
+    let mut boards = board(&image, sound);
+    for (blob, cause, numbers, logged) in [
+        (vec![0; 64], Cause::NoBlob, (0, 0), "refused: Blob(NotABlob)"),
+        (torn, Cause::Corrupt, (0, 0), "refused: Blob(Corrupt)"),
+        (large(), Cause::Floats, (8_000, 6_272), too_large),
+    ] {
+        boards.flash(0, &blob).unwrap();
+        let Err(Silence::Refused { trouble, .. }) = boards.start(0).unwrap().status() else {
+            panic!("a board takes this: {logged}")
+        };
+        assert_eq!((trouble.cause, (trouble.needed, trouble.found)), (cause, numbers));
+        assert_eq!(lines(&image, &boards.logged(0)), [format!("warn: {logged}")]);
+        boards.kill(0);
+    }
+    // Nothing of this stays.
+    boards.flash(0, &alone(30)).unwrap();
+    assert_eq!(boards.start(0).unwrap().wait_for_round(30).unwrap().session, 1);
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn whoever_panics_or_hangs_reboots_and_goes_on() {
+    let image = image(&["log", "planted"]);
+    let mut boards = board(&image, alone(400));
+    let status = boards.start(0).unwrap().wait_for_round(400).unwrap();
+    // A panic, then a hang: the third life goes on to the end. On a busy machine there may be a fourth.
+    assert!(status.session >= 3, "{status:?}");
+    let lines = lines(&image, &boards.logged(0));
+    let [first, panic, second, third, .., last] = &lines[..] else { panic!("{lines:?}") };
+    assert!(first.contains("boot 1: round 0 (restored: false)"), "{lines:?}");
+    assert!(panic.starts_with("error: panicked at ") && panic.ends_with("planted"), "{lines:?}");
+    assert!(second.contains("boot 2: round 25 (restored: true)"), "{lines:?}");
+    assert!(third.contains("boot 3: round ") && third.contains("restored: true"), "{lines:?}");
+    assert_eq!(last, "info: all 400 rounds are done");
+}

@@ -1,0 +1,251 @@
+//! Whole fleets that reboot from their checkpoints, of one round or of several: all meet, and end where they should.
+
+mod fleet;
+
+use fleet::{Fleet, QuadraticNode, bits, frame, linking};
+use lopa_core::exchange::{Micros, Standing, Timing};
+use lopa_core::node::{Scheme, Scratch};
+use lopa_core::problems::Quadratic;
+use lopa_host::fault::Faults;
+use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
+use lopa_host::topology::Topology;
+use proptest::prelude::*;
+
+const VALUES: usize = 8;
+type Network = LinkedNetwork<Quadratic<'static>, 3, VALUES, { frame(VALUES) }>;
+
+/// More than any run here takes.
+const LONG: Micros = 3_600_000_000;
+
+/// A checkpoint's epoch and round.
+type Place = (u64, u64);
+
+/// Epochs that nodes 1 and 2 began, and the rounds in which they began.
+const SECOND: Place = ((1 << 16) | 1, 20);
+const THIRD: Place = ((2 << 16) | 2, 45);
+
+fn path(nodes: u32) -> Topology {
+    Topology::new(nodes, (1..nodes).map(|node| (node - 1, node))).unwrap()
+}
+
+fn fleet(topology: Topology) -> Fleet {
+    let scheme = Scheme::GradientTracking;
+    Fleet { topology, scheme, outer: 6, inner: 4, rounds: 1_000, seed: 11 }
+}
+
+/// Node `number` as its checkpoint of a place has it, of a fleet that went through the epochs before.
+fn checkpointed(fleet: &Fleet, number: usize, (epoch, round): Place) -> QuadraticNode {
+    let mut nodes = fleet.nodes();
+    let edges = fleet.topology.metropolis();
+    let mut scratch = Scratch { direction: vec![0.0; fleet.inner], workspace: vec![] };
+    let mut room = vec![0.0; 2 * fleet.outer * fleet.topology.nodes()];
+    for now in 0..=round {
+        for (new, _) in [SECOND, THIRD].into_iter().filter(|p| p.1 == now && p.0 <= epoch) {
+            nodes.iter_mut().for_each(|node| node.restart(new, now));
+        }
+        if now < round {
+            nodes.iter_mut().for_each(|node| node.compute(&mut scratch).unwrap());
+            lopa_core::network::exchange(&mut nodes, &edges, &mut room).unwrap();
+        }
+    }
+    let mut bytes = vec![0; nodes[number].checkpoint_len()];
+    nodes[number].save(&mut bytes).unwrap();
+    let mut node = fleet.node(number);
+    node.restore(&bytes).unwrap();
+    assert_eq!((node.state().epoch, node.state().round), (epoch, round));
+    node
+}
+
+/// A fleet that wakes up all at once, each node with its own checkpoint.
+fn woken(fleet: &Fleet, places: &[Place], linking: Linking) -> Network {
+    let nodes = places.iter().enumerate().map(|(number, at)| checkpointed(fleet, number, *at));
+    let edges = fleet.topology.metropolis();
+    LinkedNetwork::new(nodes.collect(), &edges, fleet.rounds, linking).unwrap()
+}
+
+fn plain() -> Linking {
+    linking(Wiring::Direct, 4, VALUES)
+}
+
+/// Runs to the end: all have met all their neighbours in one epoch, and all are at the optimum of all.
+fn ends_well(fleet: &Fleet, network: &mut Network) {
+    network.run(LONG).unwrap();
+    let epoch = network.exchange(0).epoch();
+    let everyone: Vec<usize> = (0..network.len()).collect();
+    let optimum = fleet.optimum(&everyone);
+    for &number in &everyone {
+        let exchange = network.exchange(number);
+        assert_eq!(exchange.epoch(), epoch, "node {number}");
+        for (neighbour, standing) in exchange.standings() {
+            let round = network.node(number).state().round;
+            assert_eq!(standing, Standing::Met, "{number} about {neighbour} in round {round}");
+        }
+        for (x, o) in network.node(number).state().x.iter().zip(&optimum) {
+            let far = (f64::from(*x) - o).abs();
+            assert!(far < 1e-5, "node {number} is {far:e} off");
+        }
+    }
+}
+
+#[test]
+fn checkpoints_of_one_place_go_on_with_the_same_bits() {
+    for round in [0, 1, 50, 999, 1_000] {
+        let fleet = fleet(Topology::ring(5));
+        let mut network = woken(&fleet, &[(0, round); 5], plain());
+        network.run(LONG).unwrap();
+        for (number, want) in fleet.states().iter().enumerate() {
+            assert_eq!(&bits(network.node(number)), want, "node {number} from round {round}");
+            assert_eq!(network.exchange(number).counters().epochs, 0);
+        }
+    }
+}
+
+#[test]
+fn checkpoints_of_a_later_epoch_go_on_in_it() {
+    let fleet = fleet(Topology::ring(4));
+    let mut network = woken(&fleet, &[(THIRD.0, 60); 4], plain());
+    ends_well(&fleet, &mut network);
+    assert_eq!((network.exchange(0).epoch(), network.exchange(0).counters().epochs), (THIRD.0, 0));
+}
+
+#[test]
+fn checkpoints_of_two_rounds_begin_an_epoch_in_the_lower() {
+    let fleet = fleet(path(2));
+    for rounds in [[50, 61], [61, 50], [0, 50], [50, 1_000], [999, 1_000]] {
+        let mut network = woken(&fleet, &rounds.map(|round| (0, round)), plain());
+        // Until both have met: a round takes at least twice as long as the simulated time to compute.
+        while !(0..2).all(|i| network.exchange(i).standings().all(|(_, s)| s == Standing::Met)) {
+            network.run_for(50).unwrap();
+        }
+        let lower = rounds[0].min(rounds[1]);
+        for number in 0..2 {
+            assert!(network.exchange(number).epoch() > 0, "{rounds:?}");
+            let round = network.node(number).state().round;
+            assert!(round.abs_diff(lower) <= 1, "{rounds:?}: node {number} is in round {round}");
+        }
+        network.run(LONG).unwrap();
+        if lower < 100 {
+            ends_well(&fleet, &mut network);
+        }
+    }
+}
+
+#[test]
+fn whatever_the_order_of_rounds_on_a_path_all_meet() {
+    let fleet = fleet(path(3));
+    for rounds in
+        [[50, 61, 50], [61, 50, 61], [50, 61, 72], [72, 61, 50], [61, 50, 0], [50, 50, 61]]
+    {
+        for wiring in [Wiring::Direct, Wiring::Routed, Wiring::Bus] {
+            let places = rounds.map(|round| (0, round));
+            let linking = linking(wiring, 4, VALUES);
+            let mut network = woken(&fleet, &places, linking);
+            ends_well(&fleet, &mut network);
+        }
+    }
+}
+
+/// Whoever joins an epoch starts with y = z. Whoever goes on in it from a checkpoint must do so too, or y is no longer
+/// the mean of z and the fleet ends beside the optimum.
+#[test]
+fn checkpoints_of_different_epochs_begin_a_new_one() {
+    let fleet = fleet(path(3));
+    let (first, second, third) = ((0, 50), (SECOND.0, 61), (THIRD.0, 61));
+    for places in [
+        [second, first, first],
+        [first, second, first],
+        [second, second, first],
+        [third, second, first],
+        [second, third, third],
+        [first, third, second],
+        // Of one round, even.
+        [second, third, second],
+    ] {
+        let mut network = woken(&fleet, &places, plain());
+        ends_well(&fleet, &mut network);
+        assert!(network.exchange(0).epoch() > THIRD.0.min(places.iter().max().unwrap().0));
+    }
+}
+
+#[test]
+fn one_that_wakes_later_with_another_round_is_waited_for() {
+    let Timing { silence, patience, .. } = plain().timing;
+    let fleet = fleet(path(3));
+    for late in [(0, 50), (0, 61), (0, 0), (SECOND.0, 61)] {
+        // The others meet, perhaps mix, perhaps give it up.
+        for pause in [100, 5_000, silence / 2, 3 * silence, patience + silence / 4] {
+            for sleeper in 0..3 {
+                let mut network = woken(&fleet, &[(0, 50); 3], plain());
+                network.kill(sleeper);
+                network.run_for(pause).unwrap();
+                network.revive(sleeper, checkpointed(&fleet, sleeper, late)).unwrap();
+                ends_well(&fleet, &mut network);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_but_one_reboot_beside_one_in_a_later_epoch() {
+    let fleet = fleet(path(3));
+    let silence = plain().timing.silence;
+    for survivor in 0..3 {
+        let mut network = woken(&fleet, &[(0, 0); 3], plain());
+        network.run_to_round(0, 70, LONG).unwrap();
+        let others = (0..3).filter(|&number| number != survivor);
+        others.clone().for_each(|number| network.kill(number));
+        network.run_for(2 * silence).unwrap();
+        for (number, round) in others.zip([61, 50]) {
+            network.revive(number, checkpointed(&fleet, number, (0, round))).unwrap();
+        }
+        ends_well(&fleet, &mut network);
+    }
+}
+
+prop_compose! {
+    /// A connected graph: a random tree and some more links.
+    fn topologies()(nodes in 2_u32..6, choices in prop::collection::vec(any::<u32>(), 12)) -> Topology {
+        let tree = (1..nodes).map(|node| (choices[node as usize] % node, node));
+        let more = choices[7..9].iter().map(|c| (c % nodes, (c / 8) % nodes)).filter(|(a, b)| a != b);
+        Topology::new(nodes, tree.chain(more)).unwrap()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        rng_seed: prop::test_runner::RngSeed::Fixed(0x2eb0),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_checkpoints_over_any_lines_end_well(
+        topology in topologies(),
+        picks in prop::collection::vec((0..3_usize, 0_u64..90), 6),
+        late in prop::collection::vec(prop::option::of(0_u64..60_000), 6),
+        [drop, corrupt, duplicate, reorder] in [0.0_f32..0.3, 0.0..0.1, 0.0..0.1, 0.0..0.1],
+        delay in 0_u64..5_000,
+        seed in any::<u64>(),
+    ) {
+        let fleet = fleet(topology);
+        let nodes = fleet.topology.nodes();
+        let place = |(epoch, round): (usize, u64)| {
+            let (epoch, begun) = [(0, 0), SECOND, THIRD][epoch];
+            (epoch, round.max(begun))
+        };
+        let places: Vec<Place> = picks.into_iter().map(place).take(nodes).collect();
+        let faults = Faults { drop, corrupt, duplicate, reorder, delay, cut: Vec::new() };
+        let mut network = woken(&fleet, &places, Linking { faults, seed, ..plain() });
+        // Some wake up later than others.
+        let mut sleepers: Vec<(u64, usize)> =
+            late.into_iter().take(nodes).enumerate().filter_map(|(i, at)| Some((at?, i))).collect();
+        sleepers.sort_unstable();
+        sleepers.iter().for_each(|&(_, number)| network.kill(number));
+        for (at, number) in sleepers {
+            network.run_for(at.saturating_sub(network.now()).max(1)).unwrap();
+            network.revive(number, checkpointed(&fleet, number, places[number])).unwrap();
+        }
+        ends_well(&fleet, &mut network);
+    }
+}
