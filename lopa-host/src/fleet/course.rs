@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use lopa_core::exchange::Timing;
 use lopa_core::wire::Status;
 
+use super::accident::{Accident, AccidentError, Until};
 use super::emulated::{Emulated, FleetError};
 
 /// How often boards are asked where they are: so seldom that they have time to learn,
@@ -15,143 +16,6 @@ const LOOK: Duration = Duration::from_millis(500);
 const LOOK_SHARP: Duration = Duration::from_millis(30);
 /// A fleet that does not move for so long, or for three times its silence, is stuck.
 const STUCK: Duration = Duration::from_secs(300);
-
-/// When a cut line is mended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Until {
-    /// Never.
-    Never,
-    /// When a node has completed so many rounds.
-    Round(u64),
-    /// After a time.
-    Time(Duration),
-}
-
-/// Something that happens to a fleet, when a board is first seen to have completed a round.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Accident {
-    /// A board loses its power.
-    Kill {
-        /// The node.
-        node: u32,
-        /// After so many rounds of its own.
-        round: u64,
-    },
-    /// A board that lost its power gets it again.
-    Restart {
-        /// The node.
-        node: u32,
-        /// After so many rounds of any other.
-        round: u64,
-    },
-    /// A line is cut.
-    Cut {
-        /// Between this node
-        a: u32,
-        /// and this one.
-        b: u32,
-        /// After so many rounds of one of them.
-        round: u64,
-        /// When it is mended.
-        until: Until,
-    },
-}
-
-/// An accident makes no sense.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccidentError(String);
-
-impl fmt::Display for AccidentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for AccidentError {}
-
-impl fmt::Display for Accident {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kill { node, round } => write!(f, "kill {node}@{round}"),
-            Self::Restart { node, round } => write!(f, "restart {node}@{round}"),
-            Self::Cut { a, b, round, until } => {
-                write!(f, "cut {a}-{b}@{round}")?;
-                match until {
-                    Until::Never => Ok(()),
-                    Until::Round(round) => write!(f, "..{round}"),
-                    Until::Time(time) => write!(f, "+{}", time.as_secs_f64()),
-                }
-            }
-        }
-    }
-}
-
-impl Accident {
-    /// A board loses its power: "2@50".
-    ///
-    /// # Errors
-    /// Says how it is written.
-    pub fn kill(text: &str) -> Result<Self, AccidentError> {
-        let wrong = || AccidentError(format!("{text:?} is no NODE@ROUND, such as 2@50"));
-        let (node, round) = text.split_once('@').ok_or_else(wrong)?;
-        let (node, round) = (node.parse(), round.parse());
-        Ok(Self::Kill { node: node.map_err(|_| wrong())?, round: round.map_err(|_| wrong())? })
-    }
-
-    /// It gets it again: "2@80".
-    ///
-    /// # Errors
-    /// Says how it is written.
-    pub fn restart(text: &str) -> Result<Self, AccidentError> {
-        match Self::kill(text)? {
-            Self::Kill { node, round } => Ok(Self::Restart { node, round }),
-            other => Ok(other),
-        }
-    }
-
-    /// A line is cut: "0-1@50" for good, "0-1@50..80" until round 80, "0-1@50+2.5" for two and a half seconds.
-    ///
-    /// # Errors
-    /// Says how it is written.
-    pub fn cut(text: &str) -> Result<Self, AccidentError> {
-        let parsed = || {
-            let (nodes, when) = text.split_once('@')?;
-            let (a, b) = nodes.split_once('-')?;
-            let (round, until) = match (when.split_once(".."), when.split_once('+')) {
-                (Some((round, end)), _) => (round, Until::Round(end.parse().ok()?)),
-                (None, Some((round, seconds))) => {
-                    let seconds = seconds.parse().ok()?;
-                    (round, Until::Time(Duration::try_from_secs_f64(seconds).ok()?))
-                }
-                (None, None) => (when, Until::Never),
-            };
-            let round = round.parse().ok()?;
-            Some(Self::Cut { a: a.parse().ok()?, b: b.parse().ok()?, round, until })
-        };
-        parsed().ok_or_else(|| {
-            let forms = "A-B@ROUND, A-B@ROUND..ROUND or A-B@ROUND+SECONDS, such as 0-1@50..80";
-            AccidentError(format!("{text:?} is no {forms}"))
-        })
-    }
-
-    const fn round(&self) -> u64 {
-        match self {
-            Self::Kill { round, .. } | Self::Restart { round, .. } | Self::Cut { round, .. } => {
-                *round
-            }
-        }
-    }
-
-    /// Whether the network goes on without somebody for a while, and so learns other bits than a simulation.
-    #[must_use]
-    pub fn changes_bits(&self, silence: Duration) -> bool {
-        match self {
-            Self::Kill { .. } | Self::Restart { .. } => true,
-            Self::Cut { until: Until::Time(time), .. } => *time >= silence,
-            Self::Cut { .. } => true,
-        }
-    }
-}
 
 /// Times that suit emulated boards on a busy machine, where a node may stand still for long: nobody is given up before
 /// `silence`. On lines that lose frames, those are sent again sooner.
@@ -409,27 +273,6 @@ mod tests {
     }
 
     #[test]
-    fn accidents_are_read_as_they_are_written() {
-        for (accident, text) in [
-            (Accident::kill("2@50"), "kill 2@50"),
-            (Accident::restart("2@80"), "restart 2@80"),
-            (Accident::cut("0-1@50"), "cut 0-1@50"),
-            (Accident::cut("0-1@50..80"), "cut 0-1@50..80"),
-            (Accident::cut("1-0@5+2.5"), "cut 1-0@5+2.5"),
-        ] {
-            let accident = accident.unwrap();
-            assert_eq!(accident.to_string(), text);
-            course(&[Accident::kill("2@50").unwrap(), accident]).unwrap();
-        }
-        for bad in ["", "2", "2@", "@5", "two@5", "2@-1", "2@5.5"] {
-            assert!(Accident::kill(bad).unwrap_err().to_string().contains("NODE@ROUND"), "{bad}");
-        }
-        for bad in ["0-1", "0@5", "0-1@5..", "0-1@5+x", "0-1@5+-1", "0-1@5+nan"] {
-            assert!(Accident::cut(bad).unwrap_err().to_string().contains("A-B@ROUND"), "{bad}");
-        }
-    }
-
-    #[test]
     fn accidents_that_cannot_happen_are_refused() {
         for (accident, what) in [
             (Accident::kill("4@5"), "the last node is 3"),
@@ -443,13 +286,10 @@ mod tests {
             let error = course(&[accident.unwrap()]).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
-    }
-
-    #[test]
-    fn a_short_cut_leaves_the_bits_alone() {
-        let silence = Duration::from_secs(10);
-        let changes = |text| Accident::cut(text).unwrap().changes_bits(silence);
-        assert!(!changes("0-1@5+2") && changes("0-1@5+10"));
-        assert!(changes("0-1@5") && changes("0-1@5..7"));
+        let known = ["1@99", "2@1"].map(|text| Accident::kill(text).unwrap());
+        course(&known).unwrap();
+        let cuts = ["0-1@50", "1-0@50..80", "2-3@5+2.5"].map(|text| Accident::cut(text).unwrap());
+        course(&cuts).unwrap();
+        course(&[known[0], Accident::restart("1@99").unwrap()]).unwrap();
     }
 }

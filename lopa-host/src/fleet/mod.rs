@@ -4,12 +4,13 @@
 //! - [`emulator`]: a board as a process; [`Emulated`]: a fleet of them, wired as its blobs say;
 //! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in the middle, router and spoilsport;
 //!   [`Client`]: the host at a node's control link, the same for emulated and real boards;
-//! - [`Course`]: what is done to a fleet while it learns; [`mod@reference`]: what it should come to;
+//! - [`Course`]: a run, with the [`Accident`]s that are asked for; [`mod@reference`]: what it should come to;
 //! - [`Account`]: what came of it;
 //! - [`flash`]: real boards flashed; [`Connected`]: real boards that are plugged in.
 //!
 //! A fleet learns the same bits as the simulation: links decide when, never what.
 
+mod accident;
 mod account;
 mod client;
 mod connected;
@@ -23,10 +24,11 @@ mod port;
 pub mod reference;
 mod switchboard;
 
+pub use accident::{Accident, AccidentError, Until};
 pub use account::{Account, Basis};
 pub use client::{Client, Reading, Said, Silence};
 pub use connected::{ConnectError, Connected};
-pub use course::{Accident, AccidentError, Course, CourseError, Until, patient};
+pub use course::{Course, CourseError, patient};
 pub use emulated::{Emulated, FleetError};
 pub use layout::Layout;
 pub use port::{Port, PortError, Stream};
