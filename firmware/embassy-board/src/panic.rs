@@ -8,11 +8,7 @@ use defmt_rtt as _;
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    #[cfg(feature = "log")]
-    if let Some(place) = info.location() {
-        defmt::error!("panicked at {=str}:{=u32}", place.file(), place.line());
-    }
-    let _ = info;
+    lopa_node::last_words(info);
     restart()
 }
 
