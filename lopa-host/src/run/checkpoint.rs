@@ -15,12 +15,13 @@ use crate::record::{Record, RecordError};
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
-const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 2\n";
+const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 3\n";
 
 /// Where a run stood, but for its nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Standing {
     /// The file it was described by.
+    #[serde(with = "as_toml")]
     pub(crate) experiment: Experiment,
     /// The checksum of what nodes learn from, and of the network.
     pub(crate) digest: u32,
@@ -32,6 +33,24 @@ pub(crate) struct Standing {
     pub(crate) traffic: Traffic,
     /// The record so far, and that of single nodes, as CSV.
     records: [String; 2],
+}
+
+/// A file within the JSON, as the TOML that it is: what reads it back does not depend on how some other crate of a build
+/// wants JSON's numbers kept.
+mod as_toml {
+    use serde::de::Error as _;
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::config::Experiment;
+
+    pub(super) fn serialize<S: Serializer>(file: &Experiment, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&toml::to_string(file).map_err(S::Error::custom)?)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Experiment, D::Error> {
+        toml::from_str(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
 }
 
 /// Why a run cannot be resumed.
