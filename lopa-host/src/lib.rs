@@ -11,6 +11,7 @@
 //! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
 //! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
+//! - [`paper`]: the paper's experiments, each a file with its claim and the rule that judges it;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
@@ -25,6 +26,7 @@ pub mod fleet;
 pub mod linked;
 pub mod metrics;
 pub mod outputs;
+pub mod paper;
 pub mod plot;
 pub mod quadratics;
 pub mod record;

@@ -13,6 +13,7 @@ use command::data::Data;
 use command::demonstration::{self, Demonstration};
 #[cfg(unix)]
 use command::fleet::FleetCommand;
+use command::paper::Paper;
 use command::run::Run;
 use command::shard::ShardCommand;
 use command::sweep::SweepCommand;
@@ -49,6 +50,7 @@ enum Command {
     Sweep(SweepCommand),
     Tune(TuneCommand),
     Theory(TheoryCommand),
+    Paper(Paper),
     Shard(ShardCommand),
     #[cfg(unix)]
     Fleet(Box<FleetCommand>),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Some(Command::Sweep(sweep)) => sweep.run(),
         Some(Command::Tune(tune)) => tune.run(),
         Some(Command::Theory(theory)) => theory.run(),
+        Some(Command::Paper(paper)) => paper.run(),
         Some(Command::Shard(shard)) => shard.run(),
         #[cfg(unix)]
         Some(Command::Fleet(fleet)) => fleet.run(),

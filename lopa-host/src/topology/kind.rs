@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::edge_list::{self, EdgeListError};
-use super::{Layout, RandomError, Topology, TopologyError};
+use super::{FindError, Layout, RandomError, Topology, TopologyError, find};
+
+/// A rho this close to the one asked for is it.
+const CLOSE: f64 = 0.005;
 
 /// What kind of graph.
 ///
@@ -62,12 +65,17 @@ pub enum Kind {
         /// The share of links moved.
         rewired: f64,
     },
+    /// `rho 0.79`: a graph whose rho with Metropolis weights is this, found by [a search](super::find()).
+    Rho {
+        /// The rho.
+        wanted: f64,
+    },
     /// `file edges.txt`: an [edge list](edge_list).
     File(PathBuf),
 }
 
 /// The names, and how each is written.
-const FORMS: [(&str, &str); 10] = [
+const FORMS: [(&str, &str); 11] = [
     ("path", "path"),
     ("ring", "ring"),
     ("star", "star"),
@@ -77,6 +85,7 @@ const FORMS: [(&str, &str); 10] = [
     ("erdos-renyi", "erdos-renyi PROBABILITY"),
     ("geometric", "geometric RADIUS"),
     ("small-world", "small-world NEIGHBOURS REWIRED"),
+    ("rho", "rho RHO"),
     ("file", "file PATH"),
 ];
 
@@ -115,6 +124,7 @@ impl fmt::Display for KindError {
                     .replace("PROBABILITY", "0.3")
                     .replace("RADIUS", "0.4")
                     .replace("NEIGHBOURS REWIRED", "4 0.1")
+                    .replace("RHO", "0.79")
                     .replace("PATH", "edges.txt");
                 if example == *form {
                     write!(f, "`{text}` says too much: write `{form}`")
@@ -156,6 +166,7 @@ impl FromStr for Kind {
                 .ok()
                 .zip(rewired.parse().ok())
                 .map(|(neighbours, rewired)| Self::SmallWorld { neighbours, rewired }),
+            ("rho", [wanted]) => wanted.parse().ok().map(|wanted| Self::Rho { wanted }),
             ("file", [_, ..]) => Some(Self::File(rest.into())),
             _ => None,
         };
@@ -194,6 +205,7 @@ impl fmt::Display for Kind {
             Self::SmallWorld { neighbours, rewired } => {
                 write!(f, "small-world {neighbours} {rewired}")
             }
+            Self::Rho { wanted } => write!(f, "rho {wanted}"),
             Self::File(path) => write!(f, "file {}", path.display()),
         }
     }
@@ -236,6 +248,15 @@ pub enum BuildError {
         /// Why.
         error: RandomError,
     },
+    /// There is no search for such a graph.
+    Find(FindError),
+    /// No graph with this rho was found.
+    Far {
+        /// The rho asked for.
+        wanted: f64,
+        /// The nearest that was found.
+        nearest: f64,
+    },
     /// The file cannot be read.
     File {
         /// The file.
@@ -261,6 +282,13 @@ impl fmt::Display for BuildError {
             }
             Self::Topology(error) => error.fmt(f),
             Self::Random { kind, error } => write!(f, "`{kind}`: {error}"),
+            Self::Find(error) => error.fmt(f),
+            Self::Far { wanted, nearest } => {
+                write!(
+                    f,
+                    "no graph with rho {wanted} was found, the nearest has {nearest:.4}: ask for that"
+                )
+            }
             Self::File { path, error } => write!(f, "{}: {error}", path.display()),
             Self::EdgeList { path, error } => write!(f, "{}: {error}", path.display()),
         }
@@ -310,6 +338,13 @@ impl Kind {
             Self::SmallWorld { neighbours, rewired } => {
                 Topology::small_world(needed()?, neighbours, rewired, seed).map_err(random)
             }
+            Self::Rho { wanted } => {
+                let found = find(wanted, needed()?, seed).map_err(BuildError::Find)?;
+                if found.off() > CLOSE {
+                    return Err(BuildError::Far { wanted, nearest: found.rho });
+                }
+                Ok(found.topology)
+            }
             Self::File(ref path) => {
                 let text = std::fs::read_to_string(path)
                     .map_err(|error| BuildError::File { path: path.clone(), error })?;
@@ -326,7 +361,7 @@ impl Kind {
             Self::Path | Self::Ring | Self::Complete | Self::SmallWorld { .. } => Layout::Circle,
             Self::Star => Layout::Star,
             Self::Grid { columns, .. } | Self::Torus { columns, .. } => Layout::Grid { columns },
-            Self::ErdosRenyi { .. } | Self::Geometric { .. } | Self::File(_) => {
+            Self::ErdosRenyi { .. } | Self::Geometric { .. } | Self::Rho { .. } | Self::File(_) => {
                 Layout::Springs { seed: 0 }
             }
         }
@@ -337,7 +372,7 @@ impl Kind {
 mod tests {
     use super::*;
 
-    const TEXTS: [&str; 10] = [
+    const TEXTS: [&str; 11] = [
         "path",
         "ring",
         "star",
@@ -347,6 +382,7 @@ mod tests {
         "erdos-renyi 0.3",
         "geometric 0.4",
         "small-world 4 0.1",
+        "rho 0.79",
         "file my edges.txt",
     ];
 
@@ -379,7 +415,7 @@ mod tests {
             assert_eq!(text(wrong), expected);
         }
         assert!(text("hypercube").ends_with(
-            "choose one of path, ring, star, grid, torus, complete, erdos-renyi, geometric, small-world, file"
+            "choose one of path, ring, star, grid, torus, complete, erdos-renyi, geometric, small-world, rho, file"
         ));
         assert!(text("").contains("choose one of path"));
         for wrong in ["grid", "grid 3", "grid 3x", "grid 3x4x5", "grid 3 4", "grid -3x4"] {

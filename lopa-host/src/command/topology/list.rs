@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::command::Failure;
 
 /// An example of each kind, and what it is.
-const KINDS: [(&str, &str); 10] = [
+const KINDS: [(&str, &str); 11] = [
     ("path", "every node talks to the one before and the one after"),
     ("ring", "a path that is closed"),
     ("star", "every node talks to node 0"),
@@ -16,6 +16,7 @@ const KINDS: [(&str, &str); 10] = [
     ("erdos-renyi 0.3", "every two nodes are linked with this probability"),
     ("geometric 0.4", "nodes fall on a unit square and talk up to this distance"),
     ("small-world 4 0.1", "a ring of the four nearest, a tenth of the links moved anywhere"),
+    ("rho 0.79", "a graph with this rho, found by a search"),
     ("file edges.txt", "a link a line: two node numbers, counted from 0"),
 ];
 

@@ -256,7 +256,12 @@ impl Topology {
         };
         let random = matches!(
             network.kind,
-            Some(Kind::ErdosRenyi { .. } | Kind::Geometric { .. } | Kind::SmallWorld { .. })
+            Some(
+                Kind::ErdosRenyi { .. }
+                    | Kind::Geometric { .. }
+                    | Kind::SmallWorld { .. }
+                    | Kind::Rho { .. }
+            )
         );
         let mut text = format!(
             "\nfor `lopa run`, paths relative to its file:\n  [network]\n  nodes = {}\n  topology = {}\n",

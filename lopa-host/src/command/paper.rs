@@ -1,0 +1,247 @@
+//! `lopa paper`: the paper's experiments, with verdicts.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use lopa_host::outputs::Outputs;
+use lopa_host::paper::{self, Arm, Finding, Mode, Results, STUDIES, Study, Verdict};
+use lopa_host::record::Record;
+use lopa_host::run::{Outcome, Prepared, RunError};
+use lopa_host::tune::{Trial, csv};
+use serde::Serialize;
+
+use super::{Failure, interrupts, print, progress, threads};
+
+/// Runs the paper's experiments, and says of each claim whether it holds.
+///
+/// Each study gets a folder of its own with a report, figures, all records, what was found, and the search for step sizes
+/// if there was one; results.md has all of them together. Without --quick they take hours.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  lopa paper list\n  lopa paper hyper-mnist --data data --out results\n  \
+                        lopa paper all --quick --data data --out results\n\n\
+                        The data: lopa data fetch mnist covtype cifar10, or the originals in folders of these names."
+)]
+pub(crate) struct Paper {
+    /// The study, "all" for all of them, or "list" to see what there is.
+    study: String,
+    /// The folder for the results.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// The folder with the folders mnist, covtype and cifar10.
+    #[arg(long, default_value = "data")]
+    data: PathBuf,
+    /// Fewer rounds, seeds and trials: minutes instead of hours.
+    #[arg(long)]
+    quick: bool,
+    /// How many seeds; as the studies say if not given.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    seeds: Option<u16>,
+    /// How many threads; all cores if not given. The results do not depend on it.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// What came of a study, for `study.json`.
+#[derive(Debug, Serialize)]
+struct Summary<'a> {
+    study: &'a str,
+    claim: &'a str,
+    verdict: Verdict,
+    findings: &'a [Finding],
+    quick: bool,
+    seeds: usize,
+    command: &'a str,
+}
+
+impl Paper {
+    /// Runs what is asked for.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.study == "list" {
+            return list();
+        }
+        let chosen: Vec<(&str, &str)> = match self.study.as_str() {
+            "all" => STUDIES.to_vec(),
+            name => STUDIES.into_iter().filter(|(known, _)| *known == name).collect(),
+        };
+        if chosen.is_empty() {
+            let known = STUDIES.map(|(name, _)| name).join(", ");
+            let what = format!("there is no study {:?}: choose all, {known}", self.study);
+            return Err(Failure::input(what));
+        }
+        let Some(out) = &self.out else {
+            return Err(Failure::input("--out DIR is missing: where shall the results go?"));
+        };
+        threads(self.threads)?;
+        let mode = if self.quick { Mode::Quick } else { Mode::Whole };
+        // What is wrong shows before hours have passed.
+        let mut studies = Vec::new();
+        for (name, text) in chosen {
+            let wrong = |error| Failure::input(format!("{name}: {error}"));
+            let study = Study::parse(text).map_err(wrong)?;
+            let arms = study.arms(mode, Some(&self.data)).map_err(wrong)?;
+            for arm in &arms {
+                self.there(arm)?;
+            }
+            studies.push((name, study, arms));
+        }
+        let whole = Outputs::new(out).map_err(Failure::input)?;
+        let stop = interrupts()?;
+        let mut results = String::from("# The paper's claims, measured\n\n");
+        for (name, study, mut arms) in studies {
+            let outputs = Outputs::new(out.join(name)).map_err(Failure::input)?;
+            self.tune(&study, &mut arms, mode, stop, &outputs)?;
+            let measured = self.measure(name, &study, &arms, mode, stop)?;
+            let findings: Vec<Finding> =
+                study.checks().iter().map(|check| check.judge(&measured)).collect();
+            let quick = if self.quick { " --quick" } else { "" };
+            let command = format!("lopa paper {name}{quick} --data DIR --out DIR");
+            let page = paper::page(&study, &arms, &measured, &findings, mode, &command);
+            let verdict = Verdict::of(&findings);
+            let seeds = measured.values().map(Vec::len).max().unwrap_or(0);
+            let (claim, findings) = (&study.claim, &findings[..]);
+            let summary = Summary {
+                study: name,
+                claim,
+                verdict,
+                findings,
+                quick: self.quick,
+                seeds,
+                command: &command,
+            };
+            let mut json = serde_json::to_string_pretty(&summary).unwrap_or_default();
+            json.push('\n');
+            outputs.draw(&page.figures).map_err(Failure::run)?;
+            outputs.put("records.csv", records(&measured).as_bytes()).map_err(Failure::run)?;
+            outputs.put("study.json", json.as_bytes()).map_err(Failure::run)?;
+            outputs.put("report.html", page.html().as_bytes()).map_err(Failure::run)?;
+            results += &paper::markdown(name, &study, findings, &page, &command);
+            whole.put("results.md", results.as_bytes()).map_err(Failure::run)?;
+            let mut text = format!("{name}: {verdict}\n");
+            for Finding { question, answer, verdict } in findings {
+                text += &format!("  {verdict}: {question}: {answer}\n");
+            }
+            print(&text)?;
+        }
+        print(&format!("results {}\n", out.display()))
+    }
+
+    /// Whether an arm's data is there.
+    fn there(&self, arm: &Arm) -> Result<(), Failure> {
+        match &arm.experiment.data.dir {
+            Some(dir) if !dir.is_dir() => {
+                let source = &arm.experiment.data.source;
+                let what = format!(
+                    "there is no folder {}: name the one it is in with --data",
+                    dir.display()
+                );
+                Err(Failure::input(format!("{what}, or: lopa data fetch {source}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives arms the best step sizes of a search with the same budget for all; the search is kept.
+    fn tune(
+        &self,
+        study: &Study,
+        arms: &mut [Arm],
+        mode: Mode,
+        stop: &AtomicBool,
+        outputs: &Outputs,
+    ) -> Result<(), Failure> {
+        let searches: Vec<_> = arms.iter().map(|arm| study.search(arm, mode)).collect();
+        let runs = searches.iter().flatten().flat_map(|tune| tune.rungs()).map(|rung| rung.0);
+        let bar = progress(runs.sum::<usize>() as u64, "trials");
+        let mut found: Vec<(String, Vec<Trial>)> = Vec::new();
+        for (arm, tune) in arms.iter_mut().zip(&searches) {
+            let Some(tune) = tune else { continue };
+            let trials = tune
+                .run(stop, || bar.inc(1))
+                .map_err(|error| Failure::input(format!("{}: {error}", arm.name)))?;
+            if stop.load(Ordering::Relaxed) {
+                bar.finish_and_clear();
+                return Err(Failure::run("stopped; studies that were done are written"));
+            }
+            if let Some(Trial { algorithm, figure: Some(_), .. }) = trials.first() {
+                arm.experiment.algorithm = algorithm.clone();
+            }
+            found.push((arm.name.clone(), trials));
+        }
+        bar.finish_and_clear();
+        let Some(metric) = searches.iter().flatten().map(|tune| tune.metric).next() else {
+            return Ok(());
+        };
+        let rows: Vec<(&str, &[Trial])> = found.iter().map(|(name, t)| (&**name, &t[..])).collect();
+        outputs.put("tune.csv", csv(&rows, metric).as_bytes()).map_err(Failure::run)
+    }
+
+    /// Runs every arm with every seed.
+    fn measure(
+        &self,
+        name: &str,
+        study: &Study,
+        arms: &[Arm],
+        mode: Mode,
+        stop: &AtomicBool,
+    ) -> Result<Results, Failure> {
+        let seeds = self.seeds.unwrap_or(study.seeds(mode));
+        let rounds: u64 = arms.iter().map(|arm| arm.experiment.run.iterations).sum();
+        let bar = progress(rounds * u64::from(seeds), "rounds");
+        let mut results = Results::new();
+        for arm in arms {
+            let mut own = Vec::new();
+            for seed in 0..seeds {
+                let mut experiment = arm.experiment.clone();
+                experiment.run.seed = experiment.run.seed.wrapping_add(u64::from(seed));
+                let wrong =
+                    |error: RunError| Failure::input(format!("{name}, {}: {error}", arm.name));
+                let prepared = Prepared::new(experiment).map_err(wrong)?;
+                let done = bar.position();
+                match prepared.measure(Some(stop), |round| bar.set_position(done + round)) {
+                    Ok(Outcome { finished: false, .. }) => {
+                        bar.finish_and_clear();
+                        return Err(Failure::run("stopped; studies that were done are written"));
+                    }
+                    Ok(Outcome { record, .. }) => own.push(Some(record)),
+                    Err(RunError::Diverged(_)) => own.push(None),
+                    Err(error) => return Err(wrong(error)),
+                }
+                bar.set_position(done + arm.experiment.run.iterations);
+            }
+            results.insert(arm.name.clone(), own);
+        }
+        bar.finish_and_clear();
+        Ok(results)
+    }
+}
+
+/// What there is to choose from.
+fn list() -> Result<(), Failure> {
+    let mut text = String::new();
+    for (name, file) in STUDIES {
+        let study = Study::parse(file).map_err(|error| Failure::run(format!("{name}: {error}")))?;
+        text += &format!("{name:<18} {}\n{:<18} {}\n", study.title, "", study.claim);
+    }
+    print(&text)
+}
+
+/// All records in one table: arm and seed in front.
+fn records(results: &Results) -> String {
+    let all =
+        || results.iter().flat_map(|(arm, own)| own.iter().enumerate().map(move |r| (arm, r)));
+    let Some(first) = all().find_map(|(_, (_, record))| record.as_ref()) else {
+        return String::new();
+    };
+    let names: Vec<&str> = first.columns().iter().map(|column| column.name.as_str()).collect();
+    let mut text = format!("arm,seed,{}\n", names.join(","));
+    for (arm, (seed, record)) in all() {
+        let rows = record.iter().flat_map(Record::rows);
+        for row in rows {
+            let figures = row.iter().map(|figure| figure.map_or(String::new(), |a| a.to_string()));
+            text += &format!("\"{arm}\",{seed},{}\n", figures.collect::<Vec<_>>().join(","));
+        }
+    }
+    text
+}

@@ -1,0 +1,285 @@
+//! A study: an experiment of the paper as a file.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::Check;
+use crate::config::{ConfigError, Experiment};
+use crate::metrics::{Choice, Metric};
+use crate::tune::Tune;
+
+/// An experiment of the paper: what is claimed, what is run, and how it is judged.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// What it is about.
+    pub title: String,
+    /// What the paper says.
+    pub claim: String,
+    /// Where it says so.
+    pub place: String,
+    /// Choices made where the paper leaves them open, and what differs from it.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// What the curves are drawn against: "iteration" or metrics.
+    pub against: Vec<String>,
+    /// What is drawn.
+    pub figures: Vec<Metric>,
+    #[serde(default = "five")]
+    seeds: u16,
+    #[serde(default = "two")]
+    quick_seeds: u16,
+    tune: Option<TuneTable>,
+    /// What all arms have in common.
+    base: Table,
+    /// What is less when time is short.
+    #[serde(default)]
+    quick: Table,
+    /// Who is compared.
+    variant: Vec<Setting>,
+    /// In which circumstances; in one if none are named.
+    #[serde(default)]
+    case: Vec<Setting>,
+    check: Vec<Check>,
+}
+
+/// How step sizes are sought, with the same budget for every arm.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TuneTable {
+    trials: u16,
+    quick_trials: u16,
+    metric: Metric,
+    range: [f32; 2],
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Setting {
+    name: String,
+    #[serde(default)]
+    set: Table,
+    #[serde(default)]
+    quick: Table,
+}
+
+/// How much time there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Minutes: fewer rounds and seeds.
+    Quick,
+    /// As the study says.
+    Whole,
+}
+
+/// One algorithm in one case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// Its name: the variant's, and the case's behind a comma.
+    pub name: String,
+    /// The case's name; empty if there is only one.
+    pub case: String,
+    /// What is run.
+    pub experiment: Experiment,
+}
+
+/// Why a study cannot be run.
+#[derive(Debug)]
+pub enum StudyError {
+    /// It is not a study.
+    Syntax(String),
+    /// An arm is not a network.
+    Arm {
+        /// Which.
+        name: String,
+        /// Why.
+        error: ConfigError,
+    },
+    /// A check names an arm that is not there.
+    Missing {
+        /// The name.
+        name: String,
+        /// What there is.
+        arms: Vec<String>,
+    },
+}
+
+impl fmt::Display for StudyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax(error) => f.write_str(error.trim_end()),
+            Self::Arm { name, error } => write!(f, "{name}: {error}"),
+            Self::Missing { name, arms } => {
+                write!(f, "a check names {name:?}, but there are {}", arms.join("; "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for StudyError {}
+
+impl Study {
+    /// Reads a study.
+    ///
+    /// # Errors
+    /// Names the line of what nobody understands.
+    pub fn parse(text: &str) -> Result<Self, StudyError> {
+        toml::from_str(text).map_err(|error| StudyError::Syntax(error.to_string()))
+    }
+
+    /// What is run: every variant in every case. Public data sets are sought in `data`, each in a folder of its name.
+    ///
+    /// # Errors
+    /// Names the arm that is not sound, and checks of arms that are not there.
+    pub fn arms(&self, mode: Mode, data: Option<&Path>) -> Result<Vec<Arm>, StudyError> {
+        let one = [Setting { name: String::new(), set: Table::new(), quick: Table::new() }];
+        let cases = if self.case.is_empty() { &one[..] } else { &self.case };
+        let mut arms = Vec::new();
+        for case in cases {
+            for variant in &self.variant {
+                let name = match case.name.as_str() {
+                    "" => variant.name.clone(),
+                    case => format!("{}, {case}", variant.name),
+                };
+                let mut table = self.base.clone();
+                let quick = [&self.quick, &case.quick, &variant.quick];
+                let quick = if mode == Mode::Quick { &quick[..] } else { &[] };
+                for over in [&case.set, &variant.set].into_iter().chain(quick.iter().copied()) {
+                    merge(&mut table, over);
+                }
+                let wrong = |error| StudyError::Arm { name: name.clone(), error };
+                let text = toml::to_string(&table).unwrap_or_default();
+                let mut experiment = Experiment::parse(&text).map_err(wrong)?;
+                experiment.run.metrics = Choice::These(self.metrics());
+                let source = &experiment.data.source;
+                if ["mnist", "covtype", "cifar10"].contains(&source.as_str()) {
+                    experiment.data.dir = data.map(|data| data.join(source));
+                }
+                arms.push(Arm { name, case: case.name.clone(), experiment });
+            }
+        }
+        let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
+        let asked = self.check.iter().flat_map(Check::arms);
+        match asked.into_iter().find(|name| !names.contains(name)) {
+            Some(name) => Err(StudyError::Missing { name, arms: names }),
+            None => Ok(arms),
+        }
+    }
+
+    /// The rules by which the claim is judged.
+    #[must_use]
+    pub fn checks(&self) -> &[Check] {
+        &self.check
+    }
+
+    /// How many seeds every arm gets.
+    #[must_use]
+    pub const fn seeds(&self, mode: Mode) -> u16 {
+        match mode {
+            Mode::Quick => self.quick_seeds,
+            Mode::Whole => self.seeds,
+        }
+    }
+
+    /// The search for an arm's step sizes, if there is one: on a seed that no run has.
+    #[must_use]
+    pub fn search(&self, arm: &Arm, mode: Mode) -> Option<Tune> {
+        let table = self.tune.as_ref()?;
+        let trials = if mode == Mode::Quick { table.quick_trials } else { table.trials };
+        let mut experiment = arm.experiment.clone();
+        experiment.run.seed = experiment.run.seed.wrapping_add(1_000_000);
+        Some(Tune { experiment, trials, seed: 1, metric: table.metric, range: table.range })
+    }
+
+    /// Everything that is drawn or judged.
+    fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = self.figures.clone();
+        metrics.extend(self.against.iter().filter_map(|name| Metric::named(name)));
+        metrics.extend(self.check.iter().flat_map(Check::metrics));
+        let mut seen = Vec::new();
+        metrics.retain(|metric| !seen.contains(metric) && (seen.push(*metric), true).1);
+        metrics
+    }
+}
+
+/// Puts one table over another, tables within them too.
+fn merge(under: &mut Table, over: &Table) {
+    for (key, value) in over {
+        match (under.get_mut(key), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => merge(under, over),
+            _ => drop(under.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
+const fn five() -> u16 {
+    5
+}
+
+const fn two() -> u16 {
+    2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = r#"
+        title = "A study"
+        claim = "a is better"
+        place = "here"
+        against = ["hessian_vectors"]
+        figures = ["outer_loss"]
+        quick = { run = { iterations = 3 } }
+        variant = [
+            { name = "a", set = { algorithm = { name = "lopa-gt", gamma = 0.4, tau = 0.4 } } },
+            { name = "b", set = { algorithm = { name = "spdb" }, run = { iterations = 7 } }, quick = { run = { iterations = 2 } } },
+        ]
+        case = [{ name = "few", set = { network = { nodes = 4 } } }, { name = "many" }]
+        check = [{ rule = "better", metric = "outer_loss", who = "a, few", than = "b, many" }]
+        [base]
+        network = { nodes = 8 }
+        problem = { kind = "quadratic", outer = 3, inner = 2 }
+        run = { iterations = 9 }
+        algorithm = { alpha = 0.1, beta = 0.1, lambda = 0.1 }
+    "#;
+
+    #[test]
+    fn arms_are_all_variants_in_all_cases() {
+        let study = Study::parse(STUDY).unwrap();
+        let arms = |mode| -> Vec<(String, u32, u64)> {
+            let of =
+                |arm: Arm| (arm.name, arm.experiment.network.nodes, arm.experiment.run.iterations);
+            study.arms(mode, None).unwrap().into_iter().map(of).collect()
+        };
+        let name = |name: &str| name.to_owned();
+        assert_eq!(
+            arms(Mode::Whole),
+            [
+                (name("a, few"), 4, 9),
+                (name("b, few"), 4, 7),
+                (name("a, many"), 8, 9),
+                (name("b, many"), 8, 7)
+            ]
+        );
+        let quick = arms(Mode::Quick);
+        assert_eq!((quick[0].2, quick[1].2), (3, 2));
+        let arm = &study.arms(Mode::Whole, None).unwrap()[0];
+        let metrics = arm.experiment.run.metrics.metrics();
+        assert_eq!(metrics, [Metric::OuterLoss, Metric::HessianVectors]);
+    }
+
+    #[test]
+    fn what_is_not_a_study_is_told() {
+        let error = |text: &str| match Study::parse(text) {
+            Ok(study) => study.arms(Mode::Whole, None).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(error(&STUDY.replace("\"a, few\"", "\"c\"")).contains("a check names \"c\""));
+        assert!(error(&STUDY.replace("claim", "clam")).contains("unknown field `clam`"));
+        assert!(error(&STUDY.replace("gamma = 0.4, ", "")).contains("a, few: algorithm: missing"));
+    }
+}
