@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{data, lopa, said};
+use common::{folder, lopa, said};
 
 #[test]
 fn the_list_names_every_study() {
@@ -21,7 +21,10 @@ fn the_list_names_every_study() {
 fn mistakes_are_told() {
     let dir = tempfile::tempdir().unwrap();
     for (arguments, what) in [
-        (vec!["paper", "hyper-minst", "--out", "o"], "there is no study \"hyper-minst\": choose all"),
+        (
+            vec!["paper", "hyper-minst", "--out", "o"],
+            "there is no study \"hyper-minst\": choose all",
+        ),
         (vec!["paper", "momentum"], "--out DIR is missing"),
         (vec!["paper", "topology", "--out", "o"], "there is no folder data/mnist"),
         (vec!["paper", "momentum", "--out", "o", "--seeds", "0"], "0"),
@@ -63,7 +66,7 @@ fn a_study_leaves_its_report_records_and_verdict() {
 
 #[test]
 fn studies_of_real_data_run_in_their_quick_form() {
-    let Some(data) = data::folder("mnist") else { return };
+    let Some(data) = folder("mnist") else { return };
     let dir = tempfile::tempdir().unwrap();
     let data = data.parent().unwrap().to_str().unwrap().to_owned();
     for study in ["hyper-mnist", "classification-4"] {

@@ -21,7 +21,7 @@ const FAR: f64 = 0.01;
 /// Prints and draws a network, or finds one that mixes as fast as wanted.
 ///
 /// The network is named in the words of the table network of a file: path, ring, star, grid 3x4, torus 3x4, complete,
-/// erdos-renyi 0.3, geometric 0.4, small-world 4 0.1 or file edges.txt. `lopa topology list` shows them all. Weights are
+/// erdos-renyi 0.3, geometric 0.4, small-world 4 0.1, rho 0.79 or file edges.txt. `lopa topology list` shows them all. Weights are
 /// Metropolis' unless a file says otherwise.
 ///
 /// rho is the factor by which the squared disagreement of the nodes shrinks in a round, or more: 0 is at once, 1 never.
