@@ -224,6 +224,27 @@ fn boards(dir: &Path, links: &str, cords: impl Fn(u32) -> Vec<Cord>) -> Vec<Emul
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn a_board_that_does_not_start_tells_status_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = image::build(&image::folder(None), &EMULATED).unwrap();
+    fs::write(dir.path().join("blob.bin"), [0; 64]).unwrap();
+    let cords = [Cord::Offers("host".into())];
+    let board = Emulator::start(dir.path(), &program, &cords, &[]).unwrap();
+    while !dir.path().join("host").exists() {
+        assert!(board.runs(), "{}", board.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let port = dir.path().join("host");
+    let table = format!("[[fleet.node]]\nid = 0\nport = \"unix:{}\"\n", port.display());
+    let file = network(&[("nodes = 4", "nodes = 1")]) + &table;
+    fs::write(dir.path().join("net.toml"), file).unwrap();
+    let output = lopa(dir.path(), &["fleet", "net.toml", "status"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(printed(&output).contains("does not start: it has no blob"), "{}", printed(&output));
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn boards_on_terminals_are_asked_stopped_started_and_read() {
     let dir = tempfile::tempdir().unwrap();
     // A path of three: links 1 and 2 to the neighbours in order of their numbers.

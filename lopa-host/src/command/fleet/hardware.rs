@@ -9,14 +9,14 @@ use clap::Args;
 use lopa_core::wire::Status;
 use lopa_host::boards::{BOARDS, Board};
 use lopa_host::files;
-use lopa_host::fleet::{Connected, flash};
+use lopa_host::fleet::{Client, Connected, Silence, flash};
 use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
 use lopa_host::shards::{Form, Limits, VALUES, shard_as};
 use serde::Serialize;
 
 use super::Source;
-use super::progress::{Progress, word};
+use super::progress::{Progress, damaged, word};
 use crate::command::{Failure, interrupts, print};
 
 /// How often boards are asked where they are.
@@ -124,7 +124,7 @@ pub(super) fn stop(prepared: &Prepared) -> Result<(), Failure> {
 /// Tells every board the same, and says what they answered.
 pub(super) fn each(
     fleet: &mut Connected,
-    tell: impl Fn(&mut lopa_host::fleet::Client) -> Result<bool, lopa_host::fleet::Silence>,
+    tell: impl Fn(&mut Client) -> Result<bool, Silence>,
     what: &str,
 ) -> Result<(), Failure> {
     for client in fleet.clients() {
@@ -149,15 +149,20 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
     for client in fleet.clients() {
         client.set_patience(Duration::from_secs(10));
         let node = client.node();
-        let Ok((status, counters)) = client.status().and_then(|s| Ok((s, client.counters()?)))
-        else {
-            let _ = writeln!(text, "{node:>4}  {}", word(None));
-            silent.push(node);
-            continue;
+        let (status, counters) = match client.status().and_then(|s| Ok((s, client.counters()?))) {
+            Ok(both) => both,
+            Err(silence) => {
+                let why = match silence {
+                    Silence::Refused { trouble, .. } => format!("does not start: {trouble}"),
+                    _ => word(None).to_owned(),
+                };
+                let _ = writeln!(text, "{node:>4}  {why}");
+                silent.push(node);
+                continue;
+            }
         };
         let Status { session, round, rounds, met, dead, refused, .. } = status;
-        let damaged =
-            counters.corrupt + counters.truncated + counters.oversize + counters.malformed;
+        let damaged = damaged(&counters);
         let (repaired, epochs) = (counters.repaired, counters.epochs);
         let state = word(Some(&status));
         let _ = writeln!(

@@ -7,7 +7,7 @@ use lopa_host::fleet::Connected;
 use lopa_host::run::Prepared;
 
 use super::hardware::{LOOK, done, each};
-use super::progress::Progress;
+use super::progress::{Progress, damaged};
 use crate::command::{Failure, interrupts, print};
 
 /// What is known of a board besides where it is.
@@ -34,9 +34,7 @@ impl Health {
             words += &format!(", loss {loss:.5}");
         }
         if let Some(counters) = self.counters {
-            let Counters { repaired, corrupt, truncated, oversize, malformed, .. } = counters;
-            let damaged = corrupt + truncated + oversize + malformed;
-            words += &format!(", repaired {repaired}, damaged {damaged}");
+            words += &format!(", repaired {}, damaged {}", counters.repaired, damaged(&counters));
         }
         words
     }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use lopa_core::wire::Status;
+use lopa_core::wire::{Counters, Status};
 
 /// Nodes that find room on a screen.
 const MOST: usize = 24;
@@ -30,6 +30,11 @@ pub(crate) const fn word(status: Option<&Status>) -> &'static str {
         Some(Status { met: 0, dead: 0, .. }) => "waits for neighbours",
         Some(_) => "learns",
     }
+}
+
+/// Frames that came to a node and were no good.
+pub(crate) const fn damaged(counters: &Counters) -> u64 {
+    counters.corrupt + counters.truncated + counters.oversize + counters.malformed
 }
 
 impl Progress {
