@@ -8,6 +8,7 @@ use lopa_core::oracles::Oracles;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::vector::add_scaled;
 
+use super::fleet::{Ask, Variables};
 use super::update::{descend, replace};
 use crate::config::Truncation;
 
@@ -49,6 +50,23 @@ pub(super) struct Neumann {
 }
 
 impl Neumann {
+    /// One inner step, then the hypergradient there by this series: to `own.delta`.
+    pub(super) fn hypergradient<P: Problem>(
+        &self,
+        own: &mut Variables,
+        ask: &mut Ask<'_, P>,
+        beta: f32,
+    ) -> Result<(), Variable> {
+        let draws = ask.draws();
+        let Variables { x, theta, v, delta, .. } = own;
+        let (mut oracles, [a, b, c]) = ask.at(x);
+        approach(&mut oracles, x, theta, beta, 1, [a, b, c])?;
+        let at = Point { x, theta };
+        self.estimate(&mut oracles, draws, at, v, [a, b, c])?;
+        oracles.hypergradient(at, v, delta);
+        Ok(())
+    }
+
     /// Writes the estimate to `v`: one ∇θ f and up to Q - 1 Hessian-vector products.
     pub(super) fn estimate<P: Problem>(
         &self,

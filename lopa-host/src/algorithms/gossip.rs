@@ -6,9 +6,9 @@
 //! own there is nothing to agree on there, and products with fresh batches take the place of the matrices.
 
 use lopa_core::node::Variable;
-use lopa_core::problem::{Point, Problem};
+use lopa_core::problem::Problem;
 
-use super::estimate::{Neumann, approach};
+use super::estimate::Neumann;
 use super::fleet::{Ask, Rule, Variables};
 use super::update::{mix, replace};
 use crate::config::AlgorithmName;
@@ -36,13 +36,8 @@ impl Rule for Gossip {
         own: &mut Variables,
         ask: &mut Ask<'_, P>,
     ) -> Result<(), Variable> {
-        let draws = ask.draws();
-        let Variables { x, theta, v, z, delta, .. } = own;
-        let (mut oracles, [a, b, c]) = ask.at(x);
-        approach(&mut oracles, x, theta, self.beta, 1, [a, b, c])?;
-        let at = Point { x, theta };
-        self.neumann.estimate(&mut oracles, draws, at, v, [a, b, c])?;
-        oracles.hypergradient(at, v, delta);
+        self.neumann.hypergradient(own, ask, self.beta)?;
+        let Variables { z, delta, .. } = own;
         if replace(z, delta) { Ok(()) } else { Err(Variable::Hypergradient) }
     }
 

@@ -13,10 +13,10 @@
 //! these are the steps of EXTRA (Shi, Ling, Wu and Yin, 2015).
 
 use lopa_core::node::Variable;
-use lopa_core::problem::{Point, Problem};
+use lopa_core::problem::Problem;
 use lopa_core::vector::all_finite;
 
-use super::estimate::{Neumann, approach};
+use super::estimate::Neumann;
 use super::fleet::{Ask, Rule, Variables};
 use super::update::replace;
 use crate::config::AlgorithmName;
@@ -44,13 +44,8 @@ impl Rule for Slam {
         own: &mut Variables,
         ask: &mut Ask<'_, P>,
     ) -> Result<(), Variable> {
-        let draws = ask.draws();
-        let Variables { x, theta, v, z, delta, .. } = own;
-        let (mut oracles, [a, b, c]) = ask.at(x);
-        approach(&mut oracles, x, theta, self.beta, 1, [a, b, c])?;
-        let at = Point { x, theta };
-        self.neumann.estimate(&mut oracles, draws, at, v, [a, b, c])?;
-        oracles.hypergradient(at, v, delta);
+        self.neumann.hypergradient(own, ask, self.beta)?;
+        let Variables { z, delta, .. } = own;
         if replace(z, delta) { Ok(()) } else { Err(Variable::Hypergradient) }
     }
 

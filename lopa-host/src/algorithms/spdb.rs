@@ -5,9 +5,9 @@
 //! variables, one SGD step, a Q-loop with a Neumann series, a primal-dual method that amounts to gradient tracking).
 
 use lopa_core::node::Variable;
-use lopa_core::problem::{Point, Problem};
+use lopa_core::problem::Problem;
 
-use super::estimate::{Neumann, approach};
+use super::estimate::Neumann;
 use super::fleet::{Ask, Rule, Variables};
 use super::update::{average, mix, track};
 use crate::config::AlgorithmName;
@@ -35,13 +35,8 @@ impl Rule for Spdb {
         own: &mut Variables,
         ask: &mut Ask<'_, P>,
     ) -> Result<(), Variable> {
-        let draws = ask.draws();
-        let Variables { x, theta, v, z, delta, .. } = own;
-        let (mut oracles, [a, b, c]) = ask.at(x);
-        approach(&mut oracles, x, theta, self.beta, 1, [a, b, c])?;
-        let at = Point { x, theta };
-        self.neumann.estimate(&mut oracles, draws, at, v, [a, b, c])?;
-        oracles.hypergradient(at, v, delta);
+        self.neumann.hypergradient(own, ask, self.beta)?;
+        let Variables { z, delta, .. } = own;
         if average(z, 1.0, delta) { Ok(()) } else { Err(Variable::Hypergradient) }
     }
 
