@@ -27,12 +27,6 @@ pub const STUDIES: [(&str, &str); 11] = [
     ("momentum", include_str!("../../paper/momentum.toml")),
 ];
 
-/// The study with a name.
-#[must_use]
-pub fn named(name: &str) -> Option<&'static str> {
-    STUDIES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
