@@ -11,6 +11,29 @@ pub enum Scale {
     Logarithmic,
 }
 
+/// When a figure is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// At the end.
+    #[default]
+    Last,
+    /// All the way: the mean over all recorded rounds, so that who is sooner there is better.
+    Course,
+    /// Once it has settled: the mean over the second half of the recorded rounds.
+    Tail,
+}
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Last => "at the end",
+            Self::Course => "averaged over the run",
+            Self::Tail => "averaged over its second half",
+        })
+    }
+}
+
 /// A column of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
@@ -96,6 +119,30 @@ impl Record {
     #[must_use]
     pub fn last(&self, name: &str) -> Option<f64> {
         self.figures(name)?.last().copied().flatten()
+    }
+
+    /// One figure of a column; none if a row it takes has none.
+    ///
+    /// ```
+    /// use lopa_host::metrics::column;
+    /// use lopa_host::record::{Over, Record};
+    /// let record = Record::parse("iteration,outer_loss\n0,4\n1,2\n2,1\n3,0\n", column)?;
+    /// assert_eq!(record.figure("outer_loss", Over::Last), Some(0.0));
+    /// assert_eq!(record.figure("outer_loss", Over::Course), Some(1.75));
+    /// assert_eq!(record.figure("outer_loss", Over::Tail), Some(0.5));
+    /// # Ok::<(), lopa_host::record::RecordError>(())
+    /// ```
+    #[must_use]
+    pub fn figure(&self, name: &str, over: Over) -> Option<f64> {
+        let figures = self.figures(name)?;
+        let from = match over {
+            Over::Last => return figures.last().copied().flatten(),
+            Over::Course => 0,
+            Over::Tail => figures.len() / 2,
+        };
+        let taken = &figures[from..];
+        let sum = taken.iter().copied().sum::<Option<f64>>()?;
+        (!taken.is_empty()).then(|| sum / taken.len() as f64)
     }
 
     /// The table as a file: numbers that read back to the same bits.

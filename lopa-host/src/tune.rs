@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::config::{AlgorithmTable, Experiment, Key};
 use crate::metrics::{Choice, Metric};
+use crate::record::Over;
 use crate::run::{Outcome, Prepared, RunError};
 use crate::sweep::SweepError;
 
@@ -23,10 +24,16 @@ pub struct Tune {
     pub trials: u16,
     /// The seed of the search.
     pub seed: u64,
-    /// What is judged: its last figure.
+    /// On how many of the network's seeds each trial runs: the mean is judged, and who diverges on one is out.
+    pub seeds: u16,
+    /// What is judged.
     pub metric: Metric,
-    /// Where `alpha`, `beta` and `lambda` are sought.
+    /// Which of its figures.
+    pub over: Over,
+    /// Where `beta` and `lambda` are sought, and the one step size of a method with one level.
     pub range: [f32; 2],
+    /// Where `alpha` is sought where there are two: x may want other steps than a model does, by decades.
+    pub outer_range: [f32; 2],
 }
 
 /// One run of a search.
@@ -40,7 +47,7 @@ pub struct Trial {
     pub rounds: u64,
     /// The step sizes.
     pub algorithm: AlgorithmTable,
-    /// The judged figure; none if it diverged.
+    /// The judged figure, the mean over seeds; none if it diverged on one.
     pub figure: Option<f64>,
 }
 
@@ -70,7 +77,9 @@ impl Tune {
             format!("{value:.2e}").parse().unwrap_or(value as f32)
         };
         // Drawn for every algorithm, whether it has the key or not.
-        let [alpha, beta, lambda] = [self.range; 3].map(&mut draw);
+        let single = table.name.is_single_level();
+        let outer_range = if single { self.range } else { self.outer_range };
+        let [alpha, beta, lambda] = [outer_range, self.range, self.range].map(&mut draw);
         let [gamma, tau, inner_gamma] = [SHARES; 3].map(draw);
         let needs = table.name.about().needs;
         let set = |key: Key, value: &mut Option<f32>, drawn: f32| {
@@ -101,6 +110,10 @@ impl Tune {
     /// All rounds a search takes, if nothing diverges: its budget.
     #[must_use]
     pub fn budget(&self) -> u64 {
+        u64::from(self.seeds.max(1)) * self.rounds()
+    }
+
+    fn rounds(&self) -> u64 {
         self.rungs().iter().map(|(trials, rounds)| *trials as u64 * rounds).sum()
     }
 
@@ -113,26 +126,39 @@ impl Tune {
         let mut experiment = self.experiment.clone();
         experiment.run.metrics = Choice::These(vec![self.metric]);
         experiment.run.per_node = false;
-        let prepared = Prepared::new(experiment)?;
+        let of = |seed: u16| {
+            let mut experiment = experiment.clone();
+            experiment.run.seed = experiment.run.seed.wrapping_add(seed.into());
+            Prepared::new(experiment)
+        };
+        let prepared = (0..self.seeds.max(1)).map(of).collect::<Result<Vec<_>, _>>()?;
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
             left.truncate(count);
             let run = |trial: &u16| -> Result<Option<Trial>, SweepError> {
                 let algorithm = self.algorithm(*trial);
-                let outcome = prepared
-                    .shortened(algorithm.clone(), rounds)
-                    .and_then(|prepared| prepared.measure(Some(stop), |_| ()));
-                tick();
-                let figure = match outcome {
-                    Ok(Outcome { finished: false, .. }) => return Ok(None),
-                    Ok(Outcome { record, .. }) => {
-                        let last = record.last(self.metric.name());
-                        Some(last.ok_or(SweepError::Metric(self.metric))?)
+                let mut sum = Some(0.0);
+                for prepared in &prepared {
+                    let outcome = prepared
+                        .shortened(algorithm.clone(), rounds)
+                        .and_then(|prepared| prepared.measure(Some(stop), |_| ()));
+                    let figure = match outcome {
+                        Ok(Outcome { finished: false, .. }) => return Ok(None),
+                        Ok(Outcome { record, .. }) => {
+                            let figure = record.figure(self.metric.name(), self.over);
+                            Some(figure.ok_or(SweepError::Metric(self.metric))?)
+                        }
+                        Err(RunError::Diverged(_)) => None,
+                        Err(other) => return Err(other.into()),
+                    };
+                    sum = sum.zip(figure).map(|(sum, figure)| sum + figure);
+                    if sum.is_none() {
+                        break;
                     }
-                    Err(RunError::Diverged(_)) => None,
-                    Err(other) => return Err(other.into()),
-                };
+                }
+                tick();
+                let figure = sum.map(|sum| sum / prepared.len() as f64);
                 // A run may end in numbers too large for its figure.
                 let figure = figure.filter(|figure| figure.is_finite());
                 Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, figure }))
@@ -200,7 +226,8 @@ mod tests {
         );
         let experiment = Experiment::parse(&text).unwrap();
         let metric = Metric::OuterLoss;
-        Tune { experiment, trials: 12, seed: 5, metric, range: [0.01, 3.0] }
+        let (over, range, outer_range) = (Over::Last, [0.01, 3.0], [0.01, 3.0]);
+        Tune { experiment, trials: 12, seed: 5, seeds: 1, metric, over, range, outer_range }
     }
 
     const LOPA: &str = "beta = 0.1\nlambda = 0.1\ngamma = 0.4\ntau = 0.4\n";
@@ -219,6 +246,11 @@ mod tests {
             a.check().unwrap();
         }
         assert_eq!(lopa.algorithm(0), lopa.experiment.algorithm);
+        // A range of its own for the shared variable moves nothing else, and no model.
+        let wide = |tune: Tune| Tune { outer_range: [100.0, 200.0], ..tune };
+        let (far, near) = (wide(lopa.clone()).algorithm(3), lopa.algorithm(3));
+        assert!(far.alpha >= 100.0 && (far.beta, far.tau) == (near.beta, near.tau));
+        assert_eq!(wide(dgd.clone()).algorithm(3), dgd.algorithm(3));
         assert_ne!(lopa.algorithm(1), Tune { seed: 6, ..lopa.clone() }.algorithm(1));
     }
 
@@ -242,6 +274,15 @@ mod tests {
         let text = csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
         assert_eq!(text.lines().count(), 1 + trials.len());
         assert!(text.lines().all(|line| line.split(',').count() == 12), "{text}");
+        // Of two seeds the mean counts, and the budget is twice as large.
+        let twice = Tune { seeds: 2, ..tune.clone() };
+        assert_eq!(twice.budget(), 2 * tune.budget());
+        let own = |tune: &Tune| tune.run(&stop, || ()).unwrap()[0].clone();
+        let mut other = tune.clone();
+        other.experiment.run.seed += 1;
+        let (both, one) = (own(&twice), own(&tune));
+        let same = Tune { trials: 1, ..other }.run(&stop, || ()).unwrap();
+        assert!(both.figure != one.figure && same[0].figure.is_some());
         // Stopped before it began, it has nothing to say.
         let stopped = tune.run(&AtomicBool::new(true), || ()).unwrap();
         assert!(stopped.is_empty());

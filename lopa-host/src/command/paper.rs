@@ -1,6 +1,6 @@
 //! `lopa paper`: the paper's experiments, with verdicts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
@@ -24,7 +24,7 @@ use super::{Failure, interrupts, print, progress, threads};
                         The data: lopa data fetch mnist covtype cifar10, or the originals in folders of these names."
 )]
 pub(crate) struct Paper {
-    /// The study, "all" for all of them, or "list" to see what there is.
+    /// The study, "all" for all of them, "list" to see what there is, or a .toml file with a study of your own.
     study: String,
     /// The folder for the results.
     #[arg(long)]
@@ -61,15 +61,7 @@ impl Paper {
         if self.study == "list" {
             return list();
         }
-        let chosen: Vec<(&str, &str)> = match self.study.as_str() {
-            "all" => STUDIES.to_vec(),
-            name => STUDIES.into_iter().filter(|(known, _)| *known == name).collect(),
-        };
-        if chosen.is_empty() {
-            let known = STUDIES.map(|(name, _)| name).join(", ");
-            let what = format!("there is no study {:?}: choose all, {known}", self.study);
-            return Err(Failure::input(what));
-        }
+        let chosen = self.chosen()?;
         let Some(out) = &self.out else {
             return Err(Failure::input("--out DIR is missing: where shall the results go?"));
         };
@@ -77,7 +69,7 @@ impl Paper {
         let mode = if self.quick { Mode::Quick } else { Mode::Whole };
         // What is wrong shows before hours have passed.
         let mut studies = Vec::new();
-        for (name, text) in chosen {
+        for (name, text) in &chosen {
             let wrong = |error| Failure::input(format!("{name}: {error}"));
             let study = Study::parse(text).map_err(wrong)?;
             let arms = study.arms(mode, Some(&self.data)).map_err(wrong)?;
@@ -94,7 +86,7 @@ impl Paper {
             self.tune(&study, &mut arms, mode, stop, &outputs)?;
             let measured = self.measure(name, &study, &arms, mode, stop)?;
             let findings: Vec<Finding> =
-                study.checks().iter().map(|check| check.judge(&measured)).collect();
+                study.checks().iter().map(|check| check.judge(&arms, &measured)).collect();
             let quick = if self.quick { " --quick" } else { "" };
             let command = format!("lopa paper {name}{quick} --data DIR --out DIR");
             let page = paper::page(&study, &arms, &measured, &findings, mode, &command);
@@ -125,6 +117,27 @@ impl Paper {
             print(&text)?;
         }
         print(&format!("results {}\n", out.display()))
+    }
+
+    /// Names and texts of the studies that are asked for.
+    fn chosen(&self) -> Result<Vec<(String, String)>, Failure> {
+        let own = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+        if self.study == "all" {
+            return Ok(STUDIES.map(own).into());
+        }
+        if let Some(study) = STUDIES.into_iter().find(|(known, _)| *known == self.study) {
+            return Ok(vec![own(study)]);
+        }
+        let file = Path::new(&self.study);
+        if file.extension().is_some_and(|ending| ending == "toml") {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Failure::input(format!("{}: {error}", self.study)))?;
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            return Ok(vec![(stem, text)]);
+        }
+        let known = STUDIES.map(|(name, _)| name).join(", ");
+        let what = format!("there is no study {:?}: choose all, a .toml file, {known}", self.study);
+        Err(Failure::input(what))
     }
 
     /// Whether an arm's data is there.

@@ -7,6 +7,7 @@ use clap::Args;
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::outputs::Outputs;
+use lopa_host::record::Over;
 use lopa_host::run::RunError;
 use lopa_host::sweep::SweepError;
 use lopa_host::tune::{Trial, Tune, csv};
@@ -35,12 +36,18 @@ pub(crate) struct TuneCommand {
     /// The seed of the search.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// On how many of a network's seeds each trial runs: the mean is judged, and who diverges on one is out.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
+    seeds: u16,
     /// What is judged: the last figure of this metric. Not the test accuracy, unless you mean to cheat.
     #[arg(long, default_value = "outer_loss", value_parser = metric)]
     metric: Metric,
-    /// Where alpha, beta and lambda are sought, FROM:TO.
+    /// Where beta and lambda are sought, FROM:TO; and the alpha of a method with one level.
     #[arg(long, default_value = "0.001:1", value_parser = range)]
     range: [f32; 2],
+    /// Where alpha is sought, FROM:TO; as --range if not given. Hyper-parameters of many features may want hundreds.
+    #[arg(long, value_parser = range)]
+    outer_range: Option<[f32; 2]>,
     /// How many threads; all cores if not given. The results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -63,8 +70,17 @@ impl TuneCommand {
         let mut searches = Vec::new();
         for file in &self.files {
             let experiment = Experiment::read(file).map_err(Failure::input)?;
-            let (trials, seed, metric, range) = (self.trials, self.seed, self.metric, self.range);
-            searches.push((stem(file), Tune { experiment, trials, seed, metric, range }));
+            let tune = Tune {
+                experiment,
+                trials: self.trials,
+                seed: self.seed,
+                seeds: self.seeds,
+                metric: self.metric,
+                over: Over::Last,
+                range: self.range,
+                outer_range: self.outer_range.unwrap_or(self.range),
+            };
+            searches.push((stem(file), tune));
         }
         let names: Vec<&String> = searches.iter().map(|(name, _)| name).collect();
         if let Some(name) = names.iter().enumerate().find(|(i, a)| names[..*i].contains(a)) {

@@ -145,6 +145,15 @@ impl Key {
 }
 
 impl AlgorithmTable {
+    /// Makes all step sizes and momenta larger or smaller together; the relaxation stays.
+    pub fn scale(&mut self, factor: f32) {
+        self.alpha *= factor;
+        let Self { beta, lambda, gamma, inner_gamma, .. } = self;
+        for step in [beta, lambda, gamma, inner_gamma].into_iter().flatten() {
+            *step *= factor;
+        }
+    }
+
     /// Whether every key the algorithm needs is there and in range, and no other.
     ///
     /// # Errors

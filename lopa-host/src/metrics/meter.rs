@@ -125,6 +125,10 @@ impl<'a> Meter<'a> {
             Metric::HvError => {
                 nodes.first().and_then(|node| node.v).and_then(|_| exact(|f| f.hv_error))
             }
+            Metric::AverageVarianceError => {
+                let there = nodes.first().and_then(|node| node.z);
+                there.and_then(|_| exact(|f| f.average_variance_error))
+            }
             Metric::Lyapunov => lyapunov,
             Metric::InnerGradients => count(0),
             Metric::HessianVectors => count(1),

@@ -32,6 +32,8 @@ pub enum Metric {
     InnerError,
     /// The mean of ‖v - v*(x̄)‖².
     HvError,
+    /// ‖∇Φ(x̄) - z̄‖²: how far the direction in which the mean of x goes is from the exact one.
+    AverageVarianceError,
     /// The paper's Lyapunov function, with constants measured where the run starts.
     Lyapunov,
     /// The share of training samples told right; of real labels, one minus the relative squared error.
@@ -64,7 +66,7 @@ pub enum Metric {
 
 impl Metric {
     /// All of them, in the order of columns.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::OuterLoss,
         Self::InnerLoss,
         Self::Consensus,
@@ -72,6 +74,7 @@ impl Metric {
         Self::Hypergradient,
         Self::InnerError,
         Self::HvError,
+        Self::AverageVarianceError,
         Self::Lyapunov,
         Self::TrainAccuracy,
         Self::ValidationAccuracy,
@@ -133,7 +136,14 @@ impl Metric {
     /// Whether it takes the inner problems' solutions, which cost about a hundred rounds.
     #[must_use]
     pub const fn is_exact(self) -> bool {
-        matches!(self, Self::Hypergradient | Self::InnerError | Self::HvError | Self::Lyapunov)
+        matches!(
+            self,
+            Self::Hypergradient
+                | Self::InnerError
+                | Self::HvError
+                | Self::AverageVarianceError
+                | Self::Lyapunov
+        )
     }
 
     /// Whether it should be large.
@@ -150,7 +160,8 @@ impl Metric {
             | Self::Tracking
             | Self::Hypergradient
             | Self::InnerError
-            | Self::HvError => Scale::Logarithmic,
+            | Self::HvError
+            | Self::AverageVarianceError => Scale::Logarithmic,
             // V may be negative where Φ is.
             _ => Scale::Linear,
         }
@@ -193,6 +204,11 @@ impl Metric {
                 "hv_error",
                 "Hv error",
                 "mean squared distance of v from the exact Hessian-inverse-vector product there",
+            ),
+            Self::AverageVarianceError => (
+                "average_variance_error",
+                "average variance error",
+                "squared distance of the mean of z, the direction x takes, from the exact hypergradient",
             ),
             Self::Lyapunov => (
                 "lyapunov",

@@ -5,10 +5,15 @@
 //! with one budget if the study says so, run with several seeds, and judged by its [checks](Check).
 
 mod check;
+mod gap;
 mod page;
+mod rate;
+mod sooner;
 mod study;
+#[cfg(test)]
+mod testing;
 
-pub use check::{Check, Finding, Over, Results, Verdict};
+pub use check::{Check, Finding, Results, Verdict};
 pub use page::{markdown, page};
 pub use study::{Arm, Mode, Study, StudyError, TuneTable};
 

@@ -1,8 +1,9 @@
 //! What came of a study, as a page and as a section of a results page.
 
-use super::{Arm, Finding, Mode, Results, Study, Verdict};
+use super::{Arm, Check, Finding, Mode, Results, Study, Verdict, rate};
+use crate::metrics::Metric;
 use crate::outputs::explained;
-use crate::record::Record;
+use crate::record::{Over, Record};
 use crate::report::{Figure, Report, Table, averaged};
 
 /// A study's page, with its figures; `command` is what gives it again.
@@ -46,7 +47,7 @@ pub fn page(
         title: study.title.clone(),
         subtitle: format!("{command}, {seeds} seeds"),
         tiles: vec![("the claim".into(), Verdict::of(findings).to_string())],
-        figures: figures(study, arms, results),
+        figures: [figures(study, arms, results), rates(study, arms, results)].concat(),
         tables: vec![table],
         configuration,
         notes,
@@ -93,6 +94,25 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
         }
     }
     all
+}
+
+/// What rates are judged by: one chart a figure, with all variants in it and their powers in brackets.
+fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
+    let mut groups: Vec<((Metric, Over), Vec<&str>)> = Vec::new();
+    for check in study.checks() {
+        let Check::Rate { metric, over, who, .. } = check else { continue };
+        match groups.iter_mut().find(|(key, _)| *key == (*metric, *over)) {
+            Some((_, variants)) => variants.push(who),
+            None => groups.push(((*metric, *over), vec![who])),
+        }
+    }
+    let figure = |(number, ((metric, over), variants)): (usize, ((Metric, Over), Vec<&str>))| {
+        let chart = rate::chart(arms, results, metric, over, &variants);
+        let stem = format!("rate-{}-{number}", metric.name());
+        Figure::new(&stem, vec![metric.name().into()], chart)
+            .explained("In brackets the measured power: the slope of a straight line here.")
+    };
+    groups.into_iter().enumerate().map(figure).collect()
 }
 
 /// A section of a results page: the claim, its verdict, the numbers, the figures, and the command that gives them again.

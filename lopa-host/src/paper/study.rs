@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use super::Check;
 use crate::config::{ConfigError, Experiment};
 use crate::metrics::{Choice, Metric};
+use crate::record::Over;
 use crate::tune::Tune;
 
 /// An experiment of the paper: what is claimed, what is run, and how it is judged.
@@ -25,9 +26,17 @@ pub struct Study {
     #[serde(default)]
     pub notes: Vec<String>,
     /// What the curves are drawn against: "iteration" or metrics.
+    #[serde(default)]
     pub against: Vec<String>,
     /// What is drawn.
+    #[serde(default)]
     pub figures: Vec<Metric>,
+    /// Whether the nodes' labels are drawn, case by case.
+    #[serde(default)]
+    pub labels: bool,
+    /// What tells the cases apart, if it is a number.
+    #[serde(default)]
+    pub quantity: String,
     #[serde(default = "five")]
     seeds: u16,
     #[serde(default = "two")]
@@ -52,14 +61,25 @@ pub struct Study {
 pub struct TuneTable {
     trials: u16,
     quick_trials: u16,
+    /// On how many seeds each trial runs.
+    #[serde(default = "one")]
+    seeds: u16,
     metric: Metric,
+    #[serde(default)]
+    over: Over,
     range: [f32; 2],
+    outer_range: Option<[f32; 2]>,
 }
 
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Setting {
     name: String,
+    /// Of a case: what the study's quantity is in it.
+    at: Option<f64>,
+    /// Of a variant: with which power of the quantity its step sizes go, all but tau.
+    #[serde(default)]
+    steps: f64,
     #[serde(default)]
     set: Table,
     #[serde(default)]
@@ -80,8 +100,14 @@ pub enum Mode {
 pub struct Arm {
     /// Its name: the variant's, and the case's behind a comma.
     pub name: String,
+    /// The variant's name.
+    pub variant: String,
     /// The case's name; empty if there is only one.
     pub case: String,
+    /// What tells the cases apart, if it is a number.
+    pub quantity: String,
+    /// That number.
+    pub at: Option<f64>,
     /// What is run.
     pub experiment: Experiment,
 }
@@ -135,7 +161,7 @@ impl Study {
     /// # Errors
     /// Names the arm that is not sound, and checks of arms that are not there.
     pub fn arms(&self, mode: Mode, data: Option<&Path>) -> Result<Vec<Arm>, StudyError> {
-        let one = [Setting { name: String::new(), set: Table::new(), quick: Table::new() }];
+        let one = [Setting::default()];
         let cases = if self.case.is_empty() { &one[..] } else { &self.case };
         let mut arms = Vec::new();
         for case in cases {
@@ -158,11 +184,22 @@ impl Study {
                 if ["mnist", "covtype", "cifar10"].contains(&source.as_str()) {
                     experiment.data.dir = data.map(|data| data.join(source));
                 }
-                arms.push(Arm { name, case: case.name.clone(), experiment });
+                if let (Some(at), Some(first)) = (case.at, cases[0].at) {
+                    experiment.algorithm.scale(libm::pow(at / first, variant.steps) as f32);
+                    experiment.algorithm.check().map_err(wrong)?;
+                }
+                arms.push(Arm {
+                    name,
+                    variant: variant.name.clone(),
+                    case: case.name.clone(),
+                    quantity: self.quantity.clone(),
+                    at: case.at,
+                    experiment,
+                });
             }
         }
         let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
-        let asked = self.check.iter().flat_map(Check::arms);
+        let asked = self.check.iter().flat_map(|check| check.arms(&arms));
         match asked.into_iter().find(|name| !names.contains(name)) {
             Some(name) => Err(StudyError::Missing { name, arms: names }),
             None => Ok(arms),
@@ -184,14 +221,17 @@ impl Study {
         }
     }
 
-    /// The search for an arm's step sizes, if there is one: on a seed that no run has.
+    /// The search for an arm's step sizes, if there is one: on seeds that no run has.
     #[must_use]
     pub fn search(&self, arm: &Arm, mode: Mode) -> Option<Tune> {
         let table = self.tune.as_ref()?;
         let trials = if mode == Mode::Quick { table.quick_trials } else { table.trials };
         let mut experiment = arm.experiment.clone();
         experiment.run.seed = experiment.run.seed.wrapping_add(1_000_000);
-        Some(Tune { experiment, trials, seed: 1, metric: table.metric, range: table.range })
+        let TuneTable { metric, over, range, .. } = *table;
+        let outer_range = table.outer_range.unwrap_or(range);
+        let seeds = if mode == Mode::Quick { 1 } else { table.seeds };
+        Some(Tune { experiment, trials, seed: 1, seeds, metric, over, range, outer_range })
     }
 
     /// Everything that is drawn or judged.
@@ -213,6 +253,10 @@ fn merge(under: &mut Table, over: &Table) {
             _ => drop(under.insert(key.clone(), value.clone())),
         }
     }
+}
+
+const fn one() -> u16 {
+    1
 }
 
 const fn five() -> u16 {
@@ -270,6 +314,24 @@ mod tests {
         let arm = &study.arms(Mode::Whole, None).unwrap()[0];
         let metrics = arm.experiment.run.metrics.metrics();
         assert_eq!(metrics, [Metric::OuterLoss, Metric::HessianVectors]);
+    }
+
+    #[test]
+    fn step_sizes_go_with_a_power_of_the_quantity() {
+        let text = STUDY
+            .replace("gamma = 0.4, tau = 0.4 } }", "gamma = 0.4, tau = 0.4 } }, steps = -0.5")
+            .replace("{ name = \"few\", set", "{ name = \"few\", at = 4, set")
+            .replace("{ name = \"many\" }", "{ name = \"many\", at = 16 }");
+        let arms = Study::parse(&text).unwrap().arms(Mode::Whole, None).unwrap();
+        let steps = |arm: &Arm| {
+            let a = &arm.experiment.algorithm;
+            (a.alpha, a.beta, a.lambda, a.gamma, a.tau)
+        };
+        let tenth = Some(0.1);
+        assert_eq!(steps(&arms[0]), (0.1, tenth, tenth, Some(0.4), Some(0.4)));
+        let half = Some(0.05);
+        assert_eq!(steps(&arms[2]), (0.05, half, half, Some(0.2), Some(0.4)));
+        assert_eq!(steps(&arms[3]), (0.1, tenth, tenth, None, None));
     }
 
     #[test]

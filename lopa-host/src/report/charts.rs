@@ -22,7 +22,9 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn new(stem: &str, columns: Vec<String>, chart: Chart) -> Self {
+    /// A chart of these columns; other signs in `stem` become `-`.
+    #[must_use]
+    pub fn new(stem: &str, columns: Vec<String>, chart: Chart) -> Self {
         let plain = |letter: char| match letter.to_ascii_lowercase() {
             fine @ ('a'..='z' | '0'..='9' | '_' | '-') => fine,
             _ => '-',

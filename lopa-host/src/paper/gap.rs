@@ -1,0 +1,87 @@
+//! Who is better, and whose lead is larger: judged by the confidence interval of differences, seed by seed.
+
+use super::{Finding, Results, Verdict};
+use crate::metrics::Metric;
+use crate::plot::{number, spread};
+use crate::record::{Over, Record};
+
+/// Whether `who` is better than `than`.
+pub(super) fn better(
+    results: &Results,
+    metric: Metric,
+    over: Over,
+    who: &str,
+    than: &str,
+) -> Finding {
+    let what = metric.column().title;
+    let question = format!("{who} has a better {what} than {than}, {over}");
+    decided(question, &gaps(results, metric, over, who, than))
+}
+
+/// Whether the first of a pair is further ahead of the second than in another pair.
+pub(super) fn more(
+    results: &Results,
+    metric: Metric,
+    over: Over,
+    [a, b]: &[String; 2],
+    [c, d]: &[String; 2],
+) -> Finding {
+    let (first, second) = (gaps(results, metric, over, a, b), gaps(results, metric, over, c, d));
+    let gaps: Vec<f64> = first.iter().zip(&second).map(|(a, b)| a - b).collect();
+    let what = metric.column().title;
+    let question = format!("in {what}, {over}, {a} is further ahead of {b} than {c} of {d}");
+    decided(question, &gaps)
+}
+
+/// A judgement by the confidence interval of differences that should be positive.
+fn decided(question: String, gaps: &[f64]) -> Finding {
+    let Some(all) = spread(gaps) else { return Finding::nothing(question) };
+    let [low, high] = all.band.unwrap_or([all.mean; 2]);
+    let verdict = match () {
+        () if low > 0.0 => Verdict::Holds,
+        () if high < 0.0 => Verdict::DoesNotHold,
+        () => Verdict::Partly,
+    };
+    let [mean, low, high] = [all.mean, low, high].map(number);
+    let answer = format!("by {mean} ({low} to {high}, {} seeds)", all.runs);
+    Finding { question, answer, verdict }
+}
+
+/// How far `who` is ahead of `than`, seed by seed; a seed on which either diverged is left out.
+fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) -> Vec<f64> {
+    let sign = if metric.more_is_better() { 1.0 } else { -1.0 };
+    let of = |arm: &str| results.get(arm).map_or(&[][..], Vec::as_slice);
+    let figure = |record: &Option<Record>| record.as_ref()?.figure(metric.name(), over);
+    let pairs = of(who).iter().zip(of(than));
+    pairs.filter_map(|(who, than)| Some(sign * (figure(who)? - figure(than)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{record, results};
+    use super::*;
+
+    #[test]
+    fn better_is_decided_by_the_interval_of_the_differences() {
+        let ends =
+            |losses: [f64; 3]| losses.map(|loss| record(&[(1.0, 0.0), (loss, 1.0)])).to_vec();
+        let results = results(&[
+            ("good", ends([0.10, 0.20, 0.30])),
+            ("bad", ends([0.21, 0.30, 0.41])),
+            ("noise", ends([0.30, 0.10, 0.30])),
+        ]);
+        let loss = Metric::OuterLoss;
+        let verdict = |who, than, over| better(&results, loss, over, who, than).verdict;
+        assert_eq!(verdict("good", "bad", Over::Last), Verdict::Holds);
+        assert_eq!(verdict("good", "bad", Over::Course), Verdict::Holds);
+        assert_eq!(verdict("good", "bad", Over::Tail), Verdict::Holds);
+        assert_eq!(verdict("bad", "good", Over::Last), Verdict::DoesNotHold);
+        assert_eq!(verdict("good", "noise", Over::Last), Verdict::Partly);
+        let lead = |gap: [&str; 2], than: [&str; 2]| {
+            let (gap, than) = (gap.map(str::to_owned), than.map(str::to_owned));
+            more(&results, loss, Over::Last, &gap, &than).verdict
+        };
+        assert_eq!(lead(["good", "bad"], ["bad", "good"]), Verdict::Holds);
+        assert_eq!(lead(["good", "good"], ["bad", "bad"]), Verdict::Partly);
+    }
+}

@@ -1,0 +1,154 @@
+//! By which power of a quantity a figure goes: rounds, nodes, the spectral gap.
+
+use super::{Arm, Finding, Results, Verdict};
+use crate::metrics::Metric;
+use crate::plot::{Chart, Line, number, spread};
+use crate::record::{Over, Record, Scale};
+
+/// Constants and terms of other orders bend a measured power by about so much.
+pub(super) const fn slack() -> f64 {
+    0.1
+}
+
+/// The quantity of every case and the figures there, one a seed.
+type Points = Vec<(f64, Vec<Option<f64>>)>;
+
+fn points(arms: &[Arm], results: &Results, metric: Metric, over: Over, who: &str) -> Points {
+    let figure = |record: &Option<Record>| record.as_ref()?.figure(metric.name(), over);
+    let own = arms.iter().filter(|arm| arm.variant == who);
+    own.filter_map(|arm| {
+        let records = results.get(&arm.name)?;
+        Some((arm.at?, records.iter().map(figure).collect()))
+    })
+    .collect()
+}
+
+/// The slope of a straight line through points, by least squares.
+fn slope(points: &[[f64; 2]]) -> Option<f64> {
+    let count = points.len() as f64;
+    let mean = |of: usize| points.iter().map(|point| point[of]).sum::<f64>() / count;
+    let [x, y] = [mean(0), mean(1)];
+    let along: f64 = points.iter().map(|point| (point[0] - x) * (point[0] - x)).sum();
+    let both: f64 = points.iter().map(|point| (point[0] - x) * (point[1] - y)).sum();
+    (points.len() > 1 && along > 0.0).then(|| both / along)
+}
+
+/// The measured power, a seed each; a seed with a case that diverged or came to zero is left out.
+fn powers(points: &Points) -> Vec<f64> {
+    let seeds = points.iter().map(|(_, figures)| figures.len()).min().unwrap_or(0);
+    let of = |seed: usize| -> Option<f64> {
+        let logs = points.iter().map(|(at, figures)| {
+            let figure = figures[seed].filter(|figure| *figure > 0.0)?;
+            Some([libm::log(*at), libm::log(figure)])
+        });
+        slope(&logs.collect::<Option<Vec<_>>>()?)
+    };
+    (0..seeds).filter_map(of).collect()
+}
+
+/// Whether the measured power is at most the one that is proven.
+pub(super) fn judge(
+    arms: &[Arm],
+    results: &Results,
+    metric: Metric,
+    over: Over,
+    who: &str,
+    [power, slack]: [f64; 2],
+) -> Finding {
+    let what = metric.column().title;
+    let quantity = quantity(arms);
+    let question = format!(
+        "{who}: {what}, {over}, goes with {quantity} to the power {} or less",
+        number(power)
+    );
+    let Some(all) = spread(&powers(&points(arms, results, metric, over, who))) else {
+        return Finding::nothing(question);
+    };
+    let [low, high] = all.band.unwrap_or([all.mean; 2]);
+    let verdict = match () {
+        () if high <= power + slack => Verdict::Holds,
+        () if low > power + slack => Verdict::DoesNotHold,
+        () => Verdict::Partly,
+    };
+    let answer = format!("{:.2} ({low:.2} to {high:.2}, {} seeds)", all.mean, all.runs);
+    Finding { question, answer: answer.replace('-', "\u{2212}"), verdict }
+}
+
+fn quantity(arms: &[Arm]) -> &str {
+    arms.first().map_or("", |arm| &arm.quantity)
+}
+
+/// The figures of variants against the quantity, both on powers of ten: a power is a slope.
+pub(super) fn chart(
+    arms: &[Arm],
+    results: &Results,
+    metric: Metric,
+    over: Over,
+    variants: &[&str],
+) -> Chart {
+    let mut chart = Chart::new(quantity(arms), format!("{}, {over}", metric.column().title));
+    [chart.x_scale, chart.y_scale] = [Scale::Logarithmic; 2];
+    for who in variants {
+        let points = points(arms, results, metric, over, who);
+        let power = spread(&powers(&points)).map(|all| format!(" ({:.2})", all.mean));
+        let spreads = points.iter().filter_map(|(at, figures)| {
+            Some((*at, spread(&figures.iter().copied().flatten().collect::<Vec<_>>())?))
+        });
+        let (mut line, mut band) = (Vec::new(), Vec::new());
+        for (at, all) in spreads {
+            line.push([at, all.mean]);
+            band.push(all.band.unwrap_or([all.mean; 2]));
+        }
+        let name = format!("{who}{}", power.unwrap_or_default().replace('-', "\u{2212}"));
+        chart.add(Line { band: Some(band), ..Line::new(name, line) });
+    }
+    chart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{arm, record, results};
+    use super::*;
+
+    /// Arms in three cases, with losses that go with the quantity to a power, a little disturbed on each seed.
+    fn measured(power: f64) -> (Vec<Arm>, Results) {
+        let mut arms = Vec::new();
+        let mut all = Vec::new();
+        for (case, at) in [("few", 10.0), ("some", 100.0), ("many", 1_000.0)] {
+            arms.push(arm("a", case, Some(at)));
+            let loss = libm::pow(at, power);
+            let seeds = [0.99, 1.0, 1.02].map(|part| record(&[(loss * part, 1.0)]));
+            all.push((arms.last().unwrap().name.clone(), seeds.to_vec()));
+        }
+        let named: Vec<(&str, _)> = all.iter().map(|(name, r)| (&**name, r.clone())).collect();
+        (arms, results(&named))
+    }
+
+    #[test]
+    fn a_power_is_found_and_judged() {
+        let (arms, results) = measured(-0.5);
+        let judge = |power, slack| {
+            judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", [power, slack])
+        };
+        let finding = judge(-0.5, 0.01);
+        assert_eq!(finding.verdict, Verdict::Holds);
+        assert_eq!(finding.answer, "\u{2212}0.50 (\u{2212}0.50 to \u{2212}0.50, 3 seeds)");
+        assert!(finding.question.contains("goes with K to the power"), "{}", finding.question);
+        assert_eq!(judge(-1.0, 0.1).verdict, Verdict::DoesNotHold);
+        assert_eq!(judge(0.0, 0.0).verdict, Verdict::Holds, "faster than proven is fine");
+    }
+
+    #[test]
+    fn what_has_no_logarithm_is_no_point() {
+        let (mut arms, mut results) = measured(1.0);
+        results.get_mut("a, few").unwrap()[0] = record(&[(0.0, 1.0)]);
+        results.get_mut("a, some").unwrap()[1] = None;
+        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", [1.0, 0.1]);
+        assert!(finding.answer.contains("1 seeds"), "{}", finding.answer);
+        arms.truncate(1);
+        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", [1.0, 0.1]);
+        assert_eq!(finding.verdict, Verdict::Partly, "a point has no slope");
+        let chart = chart(&arms, &results, Metric::OuterLoss, Over::Last, &["a"]);
+        assert_eq!((chart.lines.len(), chart.x_title.as_str()), (1, "K"));
+    }
+}

@@ -1,0 +1,195 @@
+//! Who comes to a value at a lower cost.
+
+use std::fmt;
+
+use super::{Finding, Results, Verdict};
+use crate::metrics::Metric;
+use crate::plot::{number, spread};
+use crate::record::Record;
+
+/// What it cost on one seed to come to a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Cost {
+    /// So much.
+    Paid(f64),
+    /// It never came there: all it had, and the truth is more.
+    Short(f64),
+    /// It diverged.
+    Lost,
+}
+
+impl Cost {
+    const fn least(self) -> Option<f64> {
+        match self {
+            Self::Paid(cost) | Self::Short(cost) => Some(cost),
+            Self::Lost => None,
+        }
+    }
+}
+
+/// An arm and its costs, a seed each.
+struct Bill<'a> {
+    arm: &'a str,
+    costs: Vec<Cost>,
+}
+
+impl Bill<'_> {
+    fn mean(&self) -> Option<f64> {
+        let costs: Vec<f64> = self.costs.iter().filter_map(|cost| cost.least()).collect();
+        Some(spread(&costs)?.mean)
+    }
+
+    fn always_paid(&self) -> bool {
+        self.costs.iter().all(|cost| matches!(cost, Cost::Paid(_)))
+    }
+
+    /// Whether it is cheaper by the confidence interval of the differences, seed by seed.
+    fn is_below(&self, other: &Self) -> bool {
+        let gaps: Vec<f64> = self
+            .costs
+            .iter()
+            .zip(&other.costs)
+            .filter_map(|(own, other)| Some(other.least()? - own.least()?))
+            .collect();
+        let ahead = match spread(&gaps) {
+            Some(all) => all.band.map_or(all.mean, |[low, _]| low) > 0.0,
+            // Who always diverged is later than any.
+            None => true,
+        };
+        self.always_paid() && ahead
+    }
+}
+
+impl fmt::Display for Bill<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(mean) = self.mean() else { return write!(f, "{} diverged", self.arm) };
+        let more = if self.always_paid() { "" } else { "more than " };
+        write!(f, "{} {more}{}", self.arm, number(mean))
+    }
+}
+
+fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> Option<Cost> {
+    let Some(record) = record else { return Some(Cost::Lost) };
+    let (values, spent) = (record.figures(metric.name())?, record.figures(along.name())?);
+    let there = |value: &Option<f64>| {
+        value.is_some_and(|a| if metric.more_is_better() { a >= target } else { a <= target })
+    };
+    match values.iter().position(there) {
+        Some(row) => Some(Cost::Paid(spent[row]?)),
+        None => Some(Cost::Short(spent.last().copied().flatten()?)),
+    }
+}
+
+/// The best figure of a record, of many the worst of the bests.
+fn best(records: &[Option<Record>], metric: Metric) -> Option<f64> {
+    let more = metric.more_is_better();
+    let (top, bottom) = if more {
+        (f64::max as fn(f64, f64) -> f64, f64::min as _)
+    } else {
+        (f64::min as _, f64::max as fn(f64, f64) -> f64)
+    };
+    let of = |record: &Record| record.figures(metric.name())?.into_iter().flatten().reduce(top);
+    records.iter().flatten().filter_map(of).reduce(bottom)
+}
+
+/// Whether everyone in `who` comes to `target` at a lower cost than everyone in `than`; without a target each pair is
+/// compared where both come to on every seed.
+pub(super) fn judge(
+    results: &Results,
+    metric: Metric,
+    target: Option<f64>,
+    along: Metric,
+    who: &[String],
+    than: &[String],
+) -> Finding {
+    let (what, cost_of) = (metric.column().title, along.column().title);
+    let of = |arm: &String| results.get(arm).map_or(&[][..], Vec::as_slice);
+    let (ours, theirs) = (who.join(" and "), than.join(" and "));
+    let to = target.map_or_else(|| "that both come to".into(), number);
+    let question = format!("{ours} need fewer {cost_of} than {theirs} to {what} {to}");
+    let (mut right, mut said) = (0, Vec::new());
+    for (our, their) in who.iter().flat_map(|our| than.iter().map(move |their| (our, their))) {
+        let common = || {
+            let bests = [our, their].into_iter().filter_map(|arm| best(of(arm), metric));
+            if metric.more_is_better() { bests.reduce(f64::min) } else { bests.reduce(f64::max) }
+        };
+        let Some(value) = target.or_else(common) else { continue };
+        let [own, other] = [our, their].map(|arm| {
+            let costs = of(arm).iter().filter_map(|r| cost(r.as_ref(), metric, value, along));
+            Bill { arm, costs: costs.collect() }
+        });
+        right += usize::from(own.is_below(&other));
+        let mut text = format!("to {}: {own}, {other}", number(value));
+        if let (Some(own), Some(other)) = (own.mean(), other.mean()) {
+            text += &format!(", ratio {:.2}", other / own);
+        }
+        said.push(text);
+    }
+    if said.is_empty() {
+        return Finding::nothing(question);
+    }
+    let answer = said.join("; ");
+    Finding { question, answer, verdict: Verdict::by(right, who.len() * than.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{record, results};
+    use super::*;
+
+    fn sooner(results: &Results, target: Option<f64>, who: &[&str], than: &[&str]) -> Finding {
+        let [who, than] =
+            [who, than].map(|names| names.iter().map(|&a| a.to_owned()).collect::<Vec<_>>());
+        judge(results, Metric::OuterLoss, target, Metric::HessianVectors, &who, &than)
+    }
+
+    #[test]
+    fn who_is_sooner_is_told_by_the_cost_of_the_first_round_that_is_there() {
+        let fast = record(&[(1.0, 0.0), (0.5, 1.0), (0.2, 2.0)]);
+        let slow = record(&[(1.0, 0.0), (0.5, 10.0), (0.1, 20.0)]);
+        let results = results(&[("a", vec![fast.clone(); 3]), ("b", vec![slow; 3])]);
+        let finding = sooner(&results, Some(0.5), &["a"], &["b"]);
+        assert_eq!(finding.verdict, Verdict::Holds);
+        assert_eq!(finding.answer, "to 0.5: a 1, b 10, ratio 10.00");
+        // Without a target the best that both come to: 0.2, not 0.1.
+        let finding = sooner(&results, None, &["a"], &["b"]);
+        assert_eq!(finding.answer, "to 0.2: a 2, b 20, ratio 10.00");
+        // Who never comes there is not sooner, whatever it cost.
+        let finding = sooner(&results, Some(0.15), &["a"], &["b"]);
+        assert_eq!(finding.verdict, Verdict::DoesNotHold);
+        assert!(finding.answer.contains(": a more than 2,"), "{}", finding.answer);
+        let backwards = sooner(&results, Some(0.5), &["b"], &["a"]);
+        assert_eq!(backwards.verdict, Verdict::DoesNotHold);
+    }
+
+    #[test]
+    fn the_target_is_one_that_every_seed_comes_to() {
+        let ends = |losses: [f64; 2]| losses.map(|loss| record(&[(1.0, 0.0), (loss, 7.0)])).into();
+        let results = results(&[("a", ends([0.1, 0.3])), ("b", ends([0.2, 0.2]))]);
+        let finding = sooner(&results, None, &["a"], &["b"]);
+        assert_eq!(finding.answer, "to 0.3: a 7, b 7, ratio 1.00");
+    }
+
+    #[test]
+    fn of_several_some_may_be_sooner() {
+        let at = |cost: f64| vec![record(&[(1.0, 0.0), (0.1, cost)]); 2];
+        let results = results(&[("a", at(1.0)), ("b", at(5.0)), ("c", at(3.0)), ("d", vec![None])]);
+        let finding = sooner(&results, Some(0.1), &["a", "b"], &["c"]);
+        assert_eq!(finding.verdict, Verdict::Partly);
+        let finding = sooner(&results, Some(0.1), &["a"], &["d"]);
+        assert_eq!(
+            (finding.verdict, finding.answer.as_str()),
+            (Verdict::Holds, "to 0.1: a 1, d diverged")
+        );
+        let finding = sooner(&results, Some(0.1), &["d"], &["a"]);
+        assert_eq!(finding.verdict, Verdict::DoesNotHold);
+    }
+
+    #[test]
+    fn a_lead_within_chance_is_none() {
+        let at = |costs: [f64; 3]| costs.map(|cost| record(&[(1.0, 0.0), (0.1, cost)])).to_vec();
+        let results = results(&[("a", at([1.0, 5.0, 3.0])), ("b", at([4.0, 3.0, 4.0]))]);
+        let finding = sooner(&results, Some(0.1), &["a"], &["b"]);
+        assert_eq!(finding.verdict, Verdict::DoesNotHold, "{}", finding.answer);
+    }
+}

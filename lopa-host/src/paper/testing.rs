@@ -1,0 +1,32 @@
+//! What the tests of the rules have in common.
+
+use super::{Arm, Results};
+use crate::config::Experiment;
+use crate::metrics::column;
+use crate::record::Record;
+
+/// Loss and Hessian-vector products, round by round.
+pub(super) fn record(rows: &[(f64, f64)]) -> Option<Record> {
+    let mut text = "iteration,outer_loss,hessian_vectors\n".to_owned();
+    for (round, (loss, products)) in rows.iter().enumerate() {
+        text += &format!("{round},{loss},{products}\n");
+    }
+    Some(Record::parse(&text, column).unwrap())
+}
+
+pub(super) fn results(arms: &[(&str, Vec<Option<Record>>)]) -> Results {
+    arms.iter().map(|(name, records)| ((*name).to_owned(), records.clone())).collect()
+}
+
+pub(super) fn arm(variant: &str, case: &str, at: Option<f64>) -> Arm {
+    let text = "[network]\nnodes = 4\n[problem]\nkind = \"quadratic\"\nouter = 3\ninner = 2\n\
+        [algorithm]\nname = \"dgd\"\nalpha = 0.1\n[run]\niterations = 9\n";
+    Arm {
+        name: format!("{variant}, {case}"),
+        variant: variant.into(),
+        case: case.into(),
+        quantity: "K".into(),
+        at,
+        experiment: Experiment::parse(text).unwrap(),
+    }
+}
