@@ -4,7 +4,7 @@
 //! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Figures`];
 //! - [`Constants`]: what the paper's assumptions bound, measured at a point;
 //! - [`Heterogeneity`] and [`Variances`]: how far nodes differ, and batches from the whole;
-//! - [`Theory`]: the step sizes of the corollaries, from all of these;
+//! - [`Theory`]: the step sizes of the corollaries, from all of these, and the bound of lemma 1;
 //! - [`Coefficients`]: the Lyapunov function V of theorems 1 and 2.
 //!
 //! # How exact
@@ -25,6 +25,7 @@
 mod conjugate;
 mod constants;
 mod corollary;
+mod lemma;
 mod lipschitz;
 mod lyapunov;
 mod network;
@@ -34,7 +35,8 @@ mod spectrum;
 mod spread;
 
 pub use constants::Constants;
-pub use corollary::{Corollary, Theory};
+pub use corollary::{Corollary, Limit, Theory};
+pub use lemma::Lemma;
 pub use lyapunov::Coefficients;
 pub use network::{Exact, Figures};
 pub use solve::{Residuals, Solution, Solver, solve};
