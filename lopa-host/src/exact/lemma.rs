@@ -118,8 +118,8 @@ mod tests {
             let Lemma { bound, care, .. } = theory(constants, measured).lemma();
             assert!(measured.b > 1.0e-3, "{recipe:?}: these nodes differ");
             assert!(measured.b <= bound, "{recipe:?}: {} is above {bound}", measured.b);
-            // And it is about these numbers: it is no better than a million times too careful.
-            assert!(care.is_some_and(|care| care < 1.0e6), "{recipe:?}: {care:?}");
+            // Not by being endless: it is 50 to 50,000 times too careful here.
+            assert!(care.is_some_and(|care| care < 1.0e5), "{recipe:?}: {care:?}");
         }
     }
 }
