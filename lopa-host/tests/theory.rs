@@ -1,36 +1,243 @@
-//! `lopa theory`: constants and step sizes of a file.
+//! `lopa theory`: constants and step sizes of a file, and whether runs stay below the bound.
 
 mod common;
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{NETWORK, lopa, said};
+use common::{NETWORK, lopa, network, said};
+use lopa_core::node::Scheme;
+use lopa_host::config::Experiment;
+use lopa_host::exact::{Check, Corollary, Ended, Theory, Verdict};
+use lopa_host::metrics::{Choice, Metric};
+use lopa_host::run::{CheckRuns, Checks, Prepared};
+
+/// Different quadratics: what constants can be had of them exactly.
+const QUADRATIC: &str = r#"
+[network]
+nodes = 4
+[problem]
+kind = "quadratic"
+outer = 3
+inner = 2
+[algorithm]
+name = "lopa-lg"
+alpha = 0.1
+beta = 0.2
+lambda = 0.2
+gamma = 0.3
+tau = 0.5
+[run]
+iterations = 40000
+x0 = 1.0
+"#;
+
+fn number(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// What the command prints of a text in a file.
+fn printed(text: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("network.toml"), text).unwrap();
+    let output = lopa(dir.path(), &[&["theory", "network.toml"], arguments].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &said(&output);
+    (output.status.code(), text)
+}
+
+fn json(text: &str, arguments: &[&str]) -> serde_json::Value {
+    let (status, text) = printed(text, &[arguments, &["--json"]].concat());
+    assert_eq!(status, Some(0), "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A prepared network, its theory, and its checks.
+fn checked(text: &str, seeds: u16) -> (Prepared, Theory, Checks) {
+    let prepared = Prepared::new(Experiment::parse(text).unwrap()).unwrap();
+    let theory = prepared.theory().unwrap();
+    let ticks = AtomicU64::new(0);
+    let runs = CheckRuns::new(&prepared, &theory, 0.5, seeds);
+    let (rounds, stop) = (runs.rounds(), AtomicBool::new(false));
+    let checks = runs.run(&stop, || _ = ticks.fetch_add(1, Ordering::Relaxed)).unwrap().unwrap();
+    assert_eq!(ticks.into_inner(), rounds, "every round is heard of");
+    (prepared, theory, checks)
+}
 
 #[test]
 fn constants_and_step_sizes_are_printed() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("network.toml"), NETWORK).unwrap();
-    let output = lopa(dir.path(), &["theory", "network.toml"]);
-    assert!(output.status.success(), "{}", said(&output));
-    let text = String::from_utf8(output.stdout).unwrap();
-    for word in ["mu_g", "kappa", "b_g^2", "s_f,theta^2", "corollary 1, LG, 60 rounds", "bound"] {
+    let (status, text) = printed(NETWORK, &[]);
+    assert_eq!(status, Some(0), "{text}");
+    for word in [
+        "mu_g",
+        "kappa",
+        "  M  ",
+        "b_g^2",
+        "lemma 1 is ",
+        " times too careful",
+        "s_f,theta^2",
+        "corollary 1, LG, 60 rounds",
+        "corollary 2, GT, 60 rounds",
+        "  u  ",
+        "  u'  ",
+        "u' decided it",
+        "a0/(alpha (K+1))",
+        "a1 alpha",
+        "a2 alpha^2",
+        "bound",
+    ] {
         assert!(text.contains(word), "{word}: {text}");
     }
-    let json = lopa(dir.path(), &["theory", "network.toml", "--json", "--tau", "0.25"]);
-    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert!(!text.contains("check"), "nobody asked for it: {text}");
+    let json = json(NETWORK, &["--tau", "0.25"]);
     // g is a regression's mean loss plus 2 e^-3 in the diagonal of its Hessian: that is the least it curves.
-    let mu = number(&json["theory"]["constants"]["mu_g"]);
+    let constants = &json["theory"]["constants"];
+    let mu = number(&constants["mu_g"]);
     assert!((0.0995..1.0).contains(&mu), "{mu}");
+    assert!((number(&json["M"]) - number(&constants["c_f_theta"]) / mu).abs() < 1.0e-12);
     assert!(number(&json["theory"]["variances"]["g_theta"]) > 0.0, "batches of 10 vary");
-    for scheme in ["lg", "gt"] {
-        let (alpha, u) = (number(&json[scheme]["alpha"]), number(&json[scheme]["u"]));
+    let (lemma, apart) = (&json["lemma"], &json["theory"]["heterogeneity"]);
+    let bound = number(&lemma["c_1"]) * number(&apart["b_f"])
+        + number(&lemma["c_2"]) * number(&apart["b_g"]);
+    assert!((number(&lemma["bound"]) / bound - 1.0).abs() < 1.0e-12, "{json}");
+    assert!(number(&apart["b"]) < bound && number(&lemma["care"]) > 1.0, "{json}");
+    for (scheme, corollary) in [("lg", 1), ("gt", 2)] {
+        let found = &json[scheme];
+        let (alpha, u) = (number(&found["alpha"]), number(&found["u"]));
         assert!(alpha > 0.0 && alpha <= u, "{json}");
-        assert_eq!(number(&json[scheme]["tau"]), 0.25);
+        assert_eq!(number(&found["tau"]), 0.25);
+        assert_eq!((&found["number"], &found["limit"]), (&corollary.into(), &"conditions".into()));
+        let terms: f64 = found["terms"].as_array().unwrap().iter().map(number).sum();
+        assert!((terms / number(&found["bound"]) - 1.0).abs() < 1.0e-12, "{json}");
     }
-    let again = lopa(dir.path(), &["theory", "network.toml", "--threads", "1"]);
-    assert_eq!(String::from_utf8(again.stdout).unwrap(), text, "the same on any number of threads");
-    let wrong = lopa(dir.path(), &["theory", "network.toml", "--tau", "1"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(said(&wrong).contains("--tau 1 is out of range"), "{}", said(&wrong));
+    let (_, again) = printed(NETWORK, &["--threads", "1"]);
+    assert_eq!(again, text, "the same on any number of threads");
+}
+
+#[test]
+fn full_batches_have_the_deterministic_corollaries() {
+    let (_, text) = printed(QUADRATIC, &[]);
+    for word in [
+        "corollary 3, LG, 40000 rounds: corollary 1 without variances",
+        "corollary 4, GT, 40000 rounds: corollary 2 without variances",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (arguments, word) in [
+        (&["--tau", "1"][..], "--tau 1 is out of range"),
+        (&["--seeds", "3"], "--check"),
+        (&["--check", "--seeds", "0"], "0 is not in 1..=1000"),
+    ] {
+        let (status, text) = printed(NETWORK, arguments);
+        assert_eq!(status, Some(2), "{text}");
+        assert!(text.contains(word), "{text}");
+    }
+}
+
+#[test]
+fn runs_on_quadratics_stay_below_a_bound_that_standing_still_does_not_meet() {
+    let (_, theory, checks) = checked(QUADRATIC, 3);
+    for (scheme, check) in
+        [(Scheme::LocalGradient, checks.lg), (Scheme::GradientTracking, checks.gt)]
+    {
+        let check = check.unwrap();
+        let course = check.course.unwrap();
+        assert_eq!((check.verdict, course.seeds), (Verdict::Below, 1), "{check:?}");
+        assert!(check.bound < theory.start.hypergradient, "{check:?}");
+        assert!(course.moved > 0.1 && course.mean > 0.0, "{check:?}");
+        // A judge that could say no: with a bound a hundred times lower it does.
+        let corollary = theory.corollary(scheme, 0.5, 40_000).unwrap();
+        let low = Corollary { bound: corollary.bound / 100.0, ..corollary };
+        let strict = Check::judge(&low, Ended::Well(course));
+        assert_eq!(strict.verdict, Verdict::Above, "{strict:?}");
+    }
+    // The file's own steps are larger, and better.
+    let practice = checks.practice.unwrap();
+    assert!(practice.larger.unwrap() > 10.0 && practice.lower.unwrap() > 10.0, "{practice:?}");
+}
+
+#[test]
+fn noisy_runs_stay_below_the_bound() {
+    let text = network(&[("x0 = -3.0", "x0 = 0.0"), ("nodes = 4", "nodes = 3")]);
+    let (prepared, theory, checks) = checked(&text, 3);
+    for check in [checks.lg, checks.gt].map(Option::unwrap) {
+        assert_eq!((check.verdict, check.course.unwrap().seeds), (Verdict::Below, 3), "{check:?}");
+        assert!(check.course.unwrap().moved > 0.0);
+    }
+    // Seeds draw batches: another number of them, another mean. The first is the file's own run.
+    let stop = AtomicBool::new(false);
+    let one = CheckRuns::new(&prepared, &theory, 0.5, 1).run(&stop, || ()).unwrap().unwrap();
+    let [own, of_three] = [one, checks].map(|checks| checks.practice.unwrap().course.unwrap().mean);
+    assert!(own != of_three && (own / of_three - 1.0).abs() < 0.5, "{own} and {of_three}");
+    let mut experiment = Experiment::parse(&text).unwrap();
+    experiment.run.metrics = Choice::These(vec![Metric::Hypergradient]);
+    experiment.run.record_every = 1;
+    let record = Prepared::new(experiment).unwrap().measure(None, |_| ()).unwrap().record;
+    let figures: Vec<f64> =
+        record.figures("hypergradient").unwrap().iter().map(|figure| figure.unwrap()).collect();
+    assert_eq!(figures.len(), 61, "rounds 0 to 60");
+    let mean = figures.iter().sum::<f64>() / 61.0;
+    assert!((own / mean - 1.0).abs() < 1.0e-3, "{own}, not {mean}");
+    // Somebody who stops it gets nothing half done.
+    stop.store(true, Ordering::Relaxed);
+    let stopped = CheckRuns::new(&prepared, &theory, 0.5, 1).run(&stop, || ()).unwrap();
+    assert_eq!(stopped, None);
+}
+
+#[test]
+fn the_command_checks() {
+    let short = QUADRATIC.replace("40000", "300");
+    let (status, text) = printed(&short, &["--check"]);
+    assert_eq!(status, Some(0), "{text}");
+    for word in [
+        "check, with the constants measured at x0",
+        "over rounds 0 to 300, 142 of them measured",
+        "LG measured",
+        "GT measured",
+        "below the bound by a factor of",
+        "so standing still would pass too",
+        "practice takes alpha",
+        "`lopa tune` finds such steps",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let plain = json(&short, &["--check"]);
+    for scheme in ["lg", "gt"] {
+        let check = &plain["check"][scheme];
+        assert_eq!(check["verdict"], "below");
+        assert_eq!(check["bound"], plain[scheme]["bound"]);
+        let factor = number(&check["bound"]) / number(&check["course"]["mean"]);
+        assert!((number(&check["factor"]) / factor - 1.0).abs() < 1.0e-12, "{plain}");
+    }
+    let practice = &plain["check"]["practice"];
+    let larger = f64::from(0.1_f32) / number(&plain["lg"]["alpha"]);
+    assert!((number(&practice["larger"]) / larger - 1.0).abs() < 1.0e-12, "{plain}");
+    // Neither threads nor links change what is learned.
+    for other in [
+        json(&short, &["--check", "--threads", "1"]),
+        json(&format!("{short}[links]\n"), &["--check"]),
+    ] {
+        assert_eq!(other, plain);
+    }
+    // Another algorithm's steps are not LoPA's practice.
+    let other =
+        short.replace("lopa-lg", "spdb").replace("gamma = 0.3\n", "").replace("tau = 0.5\n", "");
+    let other = json(&other, &["--check"]);
+    assert_eq!(
+        (&other["check"]["lg"], &other["check"]["practice"]),
+        (&plain["check"]["lg"], &serde_json::Value::Null)
+    );
+}
+
+#[test]
+fn steps_that_f32_cannot_take_check_nothing() {
+    let (status, text) = printed(NETWORK, &["--check", "--seeds", "2"]);
+    assert_eq!(status, Some(0), "{text}");
+    for word in ["x never moved, nothing is checked", "100 % of its steps", "over 2 seeds"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(!text.contains("below the bound"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! The step sizes of corollaries 1 and 2, with all constants written out.
+//! The step sizes of corollaries 1 to 4, with all constants written out.
 
 use lopa_core::node::Scheme;
 
@@ -21,13 +21,30 @@ pub struct Theory {
     pub start: Figures,
 }
 
+/// What keeps α from being larger: the smallest of three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// u or u': the conditions of the theorem, in the first rounds.
+    Conditions,
+    /// (a₀ / (a₁ (K + 1)))^½: the batches' noise.
+    Noise,
+    /// (a₀ / (a₂ (K + 1)))^⅓: the heterogeneity.
+    Heterogeneity,
+}
+
 /// Step sizes that the theory stands behind, and what it promises with them.
 ///
-/// γ, λ and β are c_γ α, c_λ α and c_β α with the smallest c that (EQ-cccc1) and (EQ-cccc2) allow.
+/// γ, λ and β are c_γ α, c_λ α and c_β α with the smallest c that (EQ-cccc1) and (EQ-cccc2) allow. The b² in a₂ is the
+/// measured one: lemma 1's bound of it would be larger.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Corollary {
+    /// Its number: 1 for LG and 2 for GT; without variances, as with full batches, 3 and 4.
+    pub number: u8,
     /// α.
     pub alpha: f64,
+    /// What decided α.
+    pub limit: Limit,
     /// β.
     pub beta: f64,
     /// λ.
@@ -40,12 +57,15 @@ pub struct Corollary {
     pub u: f64,
     /// a₀, a₁ and a₂; the last is zero with tracking.
     pub a: [f64; 3],
-    /// What bounds the mean of E‖∇Φ(x̄)‖² over the rounds: a₀ / (α (K + 1)) + a₁ α + a₂ α².
+    /// a₀ / (α (K + 1)), a₁ α and a₂ α².
+    pub terms: [f64; 3],
+    /// Their sum, which bounds the mean of E‖∇Φ(x̄)‖² over rounds 0 to K.
     pub bound: f64,
 }
 
 impl Theory {
-    /// The step sizes for K rounds and a relaxation τ between 0 and 1: corollary 1 for LG, corollary 2 for GT.
+    /// The step sizes for K rounds and a relaxation τ between 0 and 1: corollary 1 for LG, corollary 2 for GT; without
+    /// variances they are corollaries 3 and 4.
     ///
     /// Nothing where they do not exist: if x does not move the inner solution at all (C_{g,xθ} = 0), or the network is
     /// not connected.
@@ -125,10 +145,27 @@ impl Theory {
         };
         let a = [order * value / tau, order * sigma * sigma, bias];
         let all = rounds as f64 + 1.0;
-        let alpha = least(&[u, (a[0] / (a[1] * all)).sqrt(), third(a[0] / (a[2] * all))]);
-        let bound = a[0] / (alpha * all) + a[1] * alpha + a[2] * alpha * alpha;
+        let mut decided = (u, Limit::Conditions);
+        for (most, limit) in [
+            ((a[0] / (a[1] * all)).sqrt(), Limit::Noise),
+            (third(a[0] / (a[2] * all)), Limit::Heterogeneity),
+        ] {
+            if most < decided.0 {
+                decided = (most, limit);
+            }
+        }
+        let (alpha, limit) = decided;
+        let terms = [a[0] / (alpha * all), a[1] * alpha, a[2] * alpha * alpha];
+        let bound = terms.iter().sum();
         let (beta, lambda, gamma) = (c_beta * alpha, c_lambda * alpha, c_gamma * alpha);
-        let found = Corollary { alpha, beta, lambda, gamma, tau, u, a, bound };
+        let number = match (scheme, *s == Variances::default()) {
+            (Scheme::LocalGradient, false) => 1,
+            (Scheme::GradientTracking, false) => 2,
+            (Scheme::LocalGradient, true) => 3,
+            (Scheme::GradientTracking, true) => 4,
+        };
+        let found =
+            Corollary { number, alpha, limit, beta, lambda, gamma, tau, u, a, terms, bound };
         (alpha > 0.0 && [alpha, beta, lambda, gamma, bound].iter().all(|a| a.is_finite()))
             .then_some(found)
     }
@@ -194,6 +231,37 @@ mod tests {
         assert_eq!((gt.a[1], gt.a[2], gt.alpha), (0.0, 0.0, gt.u));
         assert_near(gt.a[0], 12.0);
         assert_near(gt.bound, 12.0 / (gt.u * 100.0));
+        assert_eq!((lg.number, gt.number), (3, 4), "without noise");
+        assert_eq!((lg.limit, gt.limit), (Limit::Conditions, Limit::Conditions));
+        assert_near(lg.terms[0], 24.0 / (lg.u * 100.0));
+        assert_near(lg.terms[2], lg.a[2] * lg.u * lg.u);
+        assert_eq!(lg.terms.iter().sum::<f64>(), lg.bound);
+    }
+
+    #[test]
+    fn the_smallest_of_three_decides_alpha() {
+        // In the long run α falls as K^-½ with noise and as K^-⅓ with heterogeneity, and ever less of u is left.
+        let mut noisy = THEORY;
+        noisy.variances.f_theta = 0.4;
+        let long = 1_000_000_000_000;
+        let limit = |theory: Theory, scheme, rounds| {
+            let found = theory.corollary(scheme, 0.5, rounds).unwrap();
+            let wanted = match found.limit {
+                Limit::Conditions => found.u,
+                Limit::Noise => (found.a[0] / (found.a[1] * (rounds as f64 + 1.0))).sqrt(),
+                Limit::Heterogeneity => {
+                    libm::cbrt(found.a[0] / (found.a[2] * (rounds as f64 + 1.0)))
+                }
+            };
+            assert_near(found.alpha, wanted);
+            (found.number, found.limit)
+        };
+        let (lg, gt) = (Scheme::LocalGradient, Scheme::GradientTracking);
+        assert_eq!(limit(THEORY, lg, 9), (3, Limit::Conditions));
+        assert_eq!(limit(THEORY, lg, long), (3, Limit::Heterogeneity));
+        assert_eq!(limit(THEORY, gt, long), (4, Limit::Conditions));
+        assert_eq!(limit(noisy, lg, long), (1, Limit::Noise));
+        assert_eq!(limit(noisy, gt, long), (2, Limit::Noise));
     }
 
     #[test]

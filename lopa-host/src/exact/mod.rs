@@ -4,7 +4,8 @@
 //! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Figures`];
 //! - [`Constants`]: what the paper's assumptions bound, measured at a point;
 //! - [`Heterogeneity`] and [`Variances`]: how far nodes differ, and batches from the whole;
-//! - [`Theory`]: the step sizes of the corollaries, from all of these;
+//! - [`Theory`]: the step sizes of the corollaries, from all of these, and the bound of lemma 1;
+//! - [`Check`]: whether runs stay below a corollary's bound;
 //! - [`Coefficients`]: the Lyapunov function V of theorems 1 and 2.
 //!
 //! # How exact
@@ -22,9 +23,11 @@
 //! point nearby, about half of that. A LoPA round costs one of each. The answer depends on the inputs alone, not on
 //! the number of threads.
 
+mod check;
 mod conjugate;
 mod constants;
 mod corollary;
+mod lemma;
 mod lipschitz;
 mod lyapunov;
 mod network;
@@ -33,8 +36,10 @@ mod solve;
 mod spectrum;
 mod spread;
 
+pub use check::{Check, Course, Ended, Verdict};
 pub use constants::Constants;
-pub use corollary::{Corollary, Theory};
+pub use corollary::{Corollary, Limit, Theory};
+pub use lemma::Lemma;
 pub use lyapunov::Coefficients;
 pub use network::{Exact, Figures};
 pub use solve::{Residuals, Solution, Solver, solve};

@@ -1,11 +1,13 @@
 //! An experiment from its file to its results.
 
+mod check;
 mod checkpoint;
 mod engine;
 mod error;
 mod material;
 mod theory;
 
+pub use check::{CheckRuns, Checks, Practice};
 pub use checkpoint::ResumeError;
 pub(crate) use engine::linking;
 pub use error::RunError;

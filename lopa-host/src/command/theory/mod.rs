@@ -1,0 +1,145 @@
+//! `lopa theory`: the constants of the paper's assumptions, the step sizes it proves something about, and whether it holds.
+
+mod text;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lopa_core::node::Scheme;
+use lopa_host::config::Experiment;
+use lopa_host::exact::{Corollary, Lemma, Theory};
+use lopa_host::run::{CheckRuns, Checks, Prepared};
+use serde::Serialize;
+
+use super::{Failure, interrupts, print, progress, threads};
+
+/// Measures the constants of the paper's assumptions where a run starts, and the step sizes of its corollaries.
+///
+/// The paper's constants hold everywhere, these at one point: they are estimates from below (mu_g from above), exact for
+/// quadratics. The measured heterogeneity b^2 stands beside lemma 1's bound of it. The step sizes of corollaries 1 (LG) and
+/// 2 (GT), with full batches 3 and 4, are what the proofs need, far below what works in practice: `lopa tune` finds that.
+///
+/// --check runs LG and GT with these step sizes for the file's rounds and holds the mean of |grad Phi(x-bar)|^2 over the
+/// rounds against the bound; then the file's own step sizes, if it is LoPA's. Of more than 200 rounds up to 201 are
+/// measured, dense at the start, with lines between. Where f32 cannot take such small steps it says so. Exit status 1 if
+/// a bound does not hold.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  lopa theory network.toml\n  \
+                        lopa theory network.toml --tau 0.1 --json\n  \
+                        lopa theory network.toml --check --seeds 5")]
+pub(crate) struct TheoryCommand {
+    /// The file.
+    file: PathBuf,
+    /// The relaxation, between 0 and 1; the file's if not given, or 0.5.
+    #[arg(long)]
+    tau: Option<f32>,
+    /// Run with these step sizes, and say whether the bound holds.
+    #[arg(long)]
+    check: bool,
+    /// How many seeds a run of the check has, counted on from the file's; they draw batches alone, and with full batches
+    /// one run says all.
+    #[arg(long, default_value_t = 3, requires = "check",
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    seeds: u16,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// How many threads; all cores if not given. The results do not depend on it.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// All there is to print.
+#[derive(Serialize)]
+struct All {
+    theory: Theory,
+    kappa: f64,
+    /// M, not the number of nodes.
+    #[serde(rename = "M")]
+    m: f64,
+    lemma: Lemma,
+    rounds: u64,
+    lg: Option<Corollary>,
+    gt: Option<Corollary>,
+    check: Option<Checks>,
+}
+
+impl TheoryCommand {
+    /// Measures, runs if asked to, and prints.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        threads(self.threads)?;
+        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
+        let tau = self.tau.or(experiment.algorithm.tau).unwrap_or(0.5);
+        if !(tau > 0.0 && tau < 1.0) {
+            return Err(Failure::input(format!(
+                "--tau {tau} is out of range: above 0 and below 1"
+            )));
+        }
+        let (tau, rounds) = (f64::from(tau), experiment.run.iterations);
+        let prepared = Prepared::new(experiment)?;
+        let theory = prepared.theory()?;
+        let corollary = |scheme| theory.corollary(scheme, tau, rounds);
+        let mut all = All {
+            theory,
+            kappa: theory.constants.kappa(),
+            m: theory.constants.m(),
+            lemma: theory.lemma(),
+            rounds,
+            lg: corollary(Scheme::LocalGradient),
+            gt: corollary(Scheme::GradientTracking),
+            check: None,
+        };
+        if self.check {
+            let runs = CheckRuns::new(&prepared, &theory, tau, self.seeds);
+            let (stop, bar) = (interrupts()?, progress(runs.rounds(), "rounds"));
+            let checks = runs.run(stop, || bar.inc(1));
+            bar.finish_and_clear();
+            all.check = checks?;
+        }
+        if self.json {
+            // Plain numbers: nothing here can fail to be JSON.
+            print(&(serde_json::to_string(&all).unwrap_or_default() + "\n"))?;
+        } else {
+            print(&text::text(&all))?;
+        }
+        if self.check { outcome(all.check.as_ref()) } else { Ok(()) }
+    }
+}
+
+/// What a check means for the exit status; nothing if it was stopped.
+fn outcome(checks: Option<&Checks>) -> Result<(), Failure> {
+    match checks {
+        None => Err(Failure::run("stopped: the check is missing")),
+        Some(Checks { lg: None, gt: None, .. }) => {
+            Err(Failure::input("there is no theory to check: x does not move the inner solutions"))
+        }
+        Some(checks) if checks.is_against() => Err(Failure::run(
+            "the bound does not hold, with the constants measured at x0: see the check",
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lopa_host::exact::{Check, Verdict};
+
+    #[test]
+    fn a_bound_that_does_not_hold_is_a_failure() {
+        let check = |verdict| Some(Check { verdict, bound: 1.0, course: None, factor: None });
+        let status = |lg, gt| {
+            let checks = Checks { lg, gt, practice: None };
+            outcome(Some(&checks)).map_err(|failure| failure.status)
+        };
+        let (below, still) = (check(Verdict::Below), check(Verdict::Still));
+        assert_eq!(status(below, still), Ok(()));
+        assert_eq!(status(below, None), Ok(()));
+        for verdict in [Verdict::Above, Verdict::Diverged] {
+            assert_eq!(status(check(verdict), below), Err(1));
+            assert_eq!(status(below, check(verdict)), Err(1));
+        }
+        assert_eq!(status(None, None), Err(2));
+        assert_eq!(outcome(None).map_err(|failure| failure.status), Err(1));
+    }
+}
