@@ -136,12 +136,17 @@ impl Tune {
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
             left.truncate(count);
+            // For the last figure, nothing on the way is measured.
+            let every = match self.over {
+                Over::Last => rounds,
+                Over::Course | Over::Tail => self.experiment.run.record_every,
+            };
             let run = |trial: &u16| -> Result<Option<Trial>, SweepError> {
                 let algorithm = self.algorithm(*trial);
                 let mut sum = Some(0.0);
                 for prepared in &prepared {
                     let outcome = prepared
-                        .shortened(algorithm.clone(), rounds)
+                        .shortened(algorithm.clone(), rounds, every)
                         .and_then(|prepared| prepared.measure(Some(stop), |_| ()));
                     let figure = match outcome {
                         Ok(Outcome { finished: false, .. }) => return Ok(None),

@@ -53,7 +53,7 @@ pub enum Check {
         /// The other pair.
         than: [String; 2],
     },
-    /// A figure goes with the quantity that tells the cases apart by no more than a power of it, as the paper proves.
+    /// A figure goes with the quantity that tells the cases apart as a power of it, as the paper proves.
     Rate {
         /// Which figure.
         metric: Metric,
@@ -64,10 +64,24 @@ pub enum Check {
         who: String,
         /// The power.
         power: f64,
-        /// By how much more it may be: constants and other terms bend what is measured.
+        /// Whether it is the most or the least.
+        #[serde(default)]
+        sense: Sense,
+        /// By how much it may be missed: constants and other terms bend what is measured.
         #[serde(default = "rate::slack")]
         slack: f64,
     },
+}
+
+/// What a proof says of a power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sense {
+    /// It is so large at most: of quantities that grow.
+    #[default]
+    AtMost,
+    /// It is so large at least: of quantities that vanish, and the figure with them.
+    AtLeast,
 }
 
 /// What is to be said of a claim.
@@ -171,8 +185,9 @@ impl Check {
                 gap::better(results, *metric, *over, who, than)
             }
             Self::More { metric, over, gap, than } => gap::more(results, *metric, *over, gap, than),
-            Self::Rate { metric, over, who, power, slack } => {
-                rate::judge(arms, results, *metric, *over, who, [*power, *slack])
+            Self::Rate { metric, over, who, power, sense, slack } => {
+                let proven = rate::Proven { power: *power, sense: *sense, slack: *slack };
+                rate::judge(arms, results, *metric, *over, who, proven)
             }
         }
     }

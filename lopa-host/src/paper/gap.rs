@@ -3,7 +3,7 @@
 use super::{Finding, Results, Verdict};
 use crate::metrics::Metric;
 use crate::plot::{number, spread};
-use crate::record::{Over, Record};
+use crate::record::{Over, Record, Scale};
 
 /// Whether `who` is better than `than`.
 pub(super) fn better(
@@ -15,7 +15,7 @@ pub(super) fn better(
 ) -> Finding {
     let what = metric.column().title;
     let question = format!("{who} has a better {what} than {than}, {over}");
-    decided(question, &gaps(results, metric, over, who, than))
+    decided(question, metric, &gaps(results, metric, over, who, than))
 }
 
 /// Whether the first of a pair is further ahead of the second than in another pair.
@@ -27,33 +27,50 @@ pub(super) fn more(
     [c, d]: &[String; 2],
 ) -> Finding {
     let (first, second) = (gaps(results, metric, over, a, b), gaps(results, metric, over, c, d));
-    let gaps: Vec<f64> = first.iter().zip(&second).map(|(a, b)| a - b).collect();
+    let pairs = first.iter().zip(&second);
+    let gaps: Vec<Option<f64>> = pairs.map(|(a, b)| Some((*a)? - (*b)?)).collect();
     let what = metric.column().title;
     let question = format!("in {what}, {over}, {a} is further ahead of {b} than {c} of {d}");
-    decided(question, &gaps)
+    decided(question, metric, &gaps)
 }
 
 /// A judgement by the confidence interval of differences that should be positive.
-fn decided(question: String, gaps: &[f64]) -> Finding {
-    let Some(all) = spread(gaps) else { return Finding::nothing(question) };
+fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
+    let gaps: Vec<f64> = gaps.iter().copied().flatten().collect();
+    let Some(all) = spread(&gaps) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
     let verdict = match () {
         () if low > 0.0 => Verdict::Holds,
         () if high < 0.0 => Verdict::DoesNotHold,
         () => Verdict::Partly,
     };
-    let [mean, low, high] = [all.mean, low, high].map(number);
-    let answer = format!("by {mean} ({low} to {high}, {} seeds)", all.runs);
+    let answer = match metric.column().scale {
+        Scale::Linear => {
+            let [mean, low, high] = [all.mean, low, high].map(number);
+            format!("by {mean} ({low} to {high}, {} seeds)", all.runs)
+        }
+        Scale::Logarithmic => {
+            let [mean, low, high] = [all.mean, low, high].map(|gap| number(libm::exp(gap)));
+            format!("by a factor of {mean} ({low} to {high}, {} seeds)", all.runs)
+        }
+    };
     Finding { question, answer, verdict }
 }
 
-/// How far `who` is ahead of `than`, seed by seed; a seed on which either diverged is left out.
-fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) -> Vec<f64> {
+/// How far `who` is ahead of `than`, seed by seed, nothing where either diverged. Of errors and losses, which shrink by
+/// factors, the logarithms are compared.
+fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) -> Vec<Option<f64>> {
     let sign = if metric.more_is_better() { 1.0 } else { -1.0 };
     let of = |arm: &str| results.get(arm).map_or(&[][..], Vec::as_slice);
-    let figure = |record: &Option<Record>| record.as_ref()?.figure(metric.name(), over);
+    let figure = |record: &Option<Record>| {
+        let figure = record.as_ref()?.figure(metric.name(), over)?;
+        match metric.column().scale {
+            Scale::Linear => Some(figure),
+            Scale::Logarithmic => (figure > 0.0).then(|| libm::log(figure)),
+        }
+    };
     let pairs = of(who).iter().zip(of(than));
-    pairs.filter_map(|(who, than)| Some(sign * (figure(who)? - figure(than)?))).collect()
+    pairs.map(|(who, than)| Some(sign * (figure(who)? - figure(than)?))).collect()
 }
 
 #[cfg(test)]
@@ -77,6 +94,8 @@ mod tests {
         assert_eq!(verdict("good", "bad", Over::Tail), Verdict::Holds);
         assert_eq!(verdict("bad", "good", Over::Last), Verdict::DoesNotHold);
         assert_eq!(verdict("good", "noise", Over::Last), Verdict::Partly);
+        let finding = better(&results, loss, Over::Last, "good", "good");
+        assert_eq!(finding.answer, "by a factor of 1 (1 to 1, 3 seeds)");
         let lead = |gap: [&str; 2], than: [&str; 2]| {
             let (gap, than) = (gap.map(str::to_owned), than.map(str::to_owned));
             more(&results, loss, Over::Last, &gap, &than).verdict

@@ -13,7 +13,7 @@ mod study;
 #[cfg(test)]
 mod testing;
 
-pub use check::{Check, Finding, Results, Verdict};
+pub use check::{Check, Finding, Results, Sense, Verdict};
 pub use page::{markdown, page};
 pub use study::{Arm, Mode, Study, StudyError, TuneTable};
 

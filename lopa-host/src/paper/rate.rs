@@ -1,6 +1,6 @@
 //! By which power of a quantity a figure goes: rounds, nodes, the spectral gap.
 
-use super::{Arm, Finding, Results, Verdict};
+use super::{Arm, Finding, Results, Sense, Verdict};
 use crate::metrics::Metric;
 use crate::plot::{Chart, Line, number, spread};
 use crate::record::{Over, Record, Scale};
@@ -8,6 +8,14 @@ use crate::record::{Over, Record, Scale};
 /// Constants and terms of other orders bend a measured power by about so much.
 pub(super) const fn slack() -> f64 {
     0.1
+}
+
+/// What is proven of a power.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proven {
+    pub(super) power: f64,
+    pub(super) sense: Sense,
+    pub(super) slack: f64,
 }
 
 /// The quantity of every case and the figures there, one a seed.
@@ -53,21 +61,26 @@ pub(super) fn judge(
     metric: Metric,
     over: Over,
     who: &str,
-    [power, slack]: [f64; 2],
+    Proven { power, sense, slack }: Proven,
 ) -> Finding {
     let what = metric.column().title;
     let quantity = quantity(arms);
-    let question = format!(
-        "{who}: {what}, {over}, goes with {quantity} to the power {} or less",
-        number(power)
-    );
+    let limit = if sense == Sense::AtMost { "less" } else { "more" };
+    let power_of = number(power);
+    let question =
+        format!("{who}: {what}, {over}, goes with {quantity} to the power {power_of} or {limit}");
     let Some(all) = spread(&powers(&points(arms, results, metric, over, who))) else {
         return Finding::nothing(question);
     };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
+    // How far the interval is on the wrong side, at its best and at its worst.
+    let [best, worst] = match sense {
+        Sense::AtMost => [low - power, high - power],
+        Sense::AtLeast => [power - high, power - low],
+    };
     let verdict = match () {
-        () if high <= power + slack => Verdict::Holds,
-        () if low > power + slack => Verdict::DoesNotHold,
+        () if worst <= slack => Verdict::Holds,
+        () if best > slack => Verdict::DoesNotHold,
         () => Verdict::Partly,
     };
     let answer = format!("{:.2} ({low:.2} to {high:.2}, {} seeds)", all.mean, all.runs);
@@ -127,26 +140,31 @@ mod tests {
     #[test]
     fn a_power_is_found_and_judged() {
         let (arms, results) = measured(-0.5);
-        let judge = |power, slack| {
-            judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", [power, slack])
+        let sense = |sense, power, slack| {
+            let proven = Proven { power, sense, slack };
+            judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven)
         };
+        let judge = |power, slack| sense(Sense::AtMost, power, slack);
         let finding = judge(-0.5, 0.01);
         assert_eq!(finding.verdict, Verdict::Holds);
         assert_eq!(finding.answer, "\u{2212}0.50 (\u{2212}0.50 to \u{2212}0.50, 3 seeds)");
         assert!(finding.question.contains("goes with K to the power"), "{}", finding.question);
         assert_eq!(judge(-1.0, 0.1).verdict, Verdict::DoesNotHold);
         assert_eq!(judge(0.0, 0.0).verdict, Verdict::Holds, "faster than proven is fine");
+        assert_eq!(sense(Sense::AtLeast, -1.0, 0.0).verdict, Verdict::Holds);
+        assert_eq!(sense(Sense::AtLeast, 0.0, 0.1).verdict, Verdict::DoesNotHold);
     }
 
     #[test]
     fn what_has_no_logarithm_is_no_point() {
         let (mut arms, mut results) = measured(1.0);
+        let proven = Proven { power: 1.0, sense: Sense::AtMost, slack: 0.1 };
         results.get_mut("a, few").unwrap()[0] = record(&[(0.0, 1.0)]);
         results.get_mut("a, some").unwrap()[1] = None;
-        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", [1.0, 0.1]);
+        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);
         assert!(finding.answer.contains("1 seeds"), "{}", finding.answer);
         arms.truncate(1);
-        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", [1.0, 0.1]);
+        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);
         assert_eq!(finding.verdict, Verdict::Partly, "a point has no slope");
         let chart = chart(&arms, &results, Metric::OuterLoss, Over::Last, &["a"]);
         assert_eq!((chart.lines.len(), chart.x_title.as_str()), (1, "K"));

@@ -80,6 +80,12 @@ struct Setting {
     /// Of a variant: with which power of the quantity its step sizes go, all but tau.
     #[serde(default)]
     steps: f64,
+    /// Of a variant: whether gamma stays where it is.
+    #[serde(default)]
+    hold_gamma: bool,
+    /// Of a variant: whether its step sizes are sought, if any are.
+    #[serde(default = "yes")]
+    tune: bool,
     #[serde(default)]
     set: Table,
     #[serde(default)]
@@ -108,6 +114,8 @@ pub struct Arm {
     pub quantity: String,
     /// That number.
     pub at: Option<f64>,
+    /// Whether its step sizes are sought, if any are.
+    pub tuned: bool,
     /// What is run.
     pub experiment: Experiment,
 }
@@ -185,7 +193,11 @@ impl Study {
                     experiment.data.dir = data.map(|data| data.join(source));
                 }
                 if let (Some(at), Some(first)) = (case.at, cases[0].at) {
+                    let gamma = experiment.algorithm.gamma;
                     experiment.algorithm.scale(libm::pow(at / first, variant.steps) as f32);
+                    if variant.hold_gamma {
+                        experiment.algorithm.gamma = gamma;
+                    }
                     experiment.algorithm.check().map_err(wrong)?;
                 }
                 arms.push(Arm {
@@ -194,6 +206,7 @@ impl Study {
                     case: case.name.clone(),
                     quantity: self.quantity.clone(),
                     at: case.at,
+                    tuned: variant.tune,
                     experiment,
                 });
             }
@@ -224,7 +237,7 @@ impl Study {
     /// The search for an arm's step sizes, if there is one: on seeds that no run has.
     #[must_use]
     pub fn search(&self, arm: &Arm, mode: Mode) -> Option<Tune> {
-        let table = self.tune.as_ref()?;
+        let table = self.tune.as_ref().filter(|_| arm.tuned)?;
         let trials = if mode == Mode::Quick { table.quick_trials } else { table.trials };
         let mut experiment = arm.experiment.clone();
         experiment.run.seed = experiment.run.seed.wrapping_add(1_000_000);
@@ -253,6 +266,10 @@ fn merge(under: &mut Table, over: &Table) {
             _ => drop(under.insert(key.clone(), value.clone())),
         }
     }
+}
+
+const fn yes() -> bool {
+    true
 }
 
 const fn one() -> u16 {
@@ -331,6 +348,9 @@ mod tests {
         assert_eq!(steps(&arms[0]), (0.1, tenth, tenth, Some(0.4), Some(0.4)));
         let half = Some(0.05);
         assert_eq!(steps(&arms[2]), (0.05, half, half, Some(0.2), Some(0.4)));
+        let held = text.replace("steps = -0.5", "steps = -0.5, hold_gamma = true");
+        let held = Study::parse(&held).unwrap().arms(Mode::Whole, None).unwrap();
+        assert_eq!(steps(&held[2]), (0.05, half, half, Some(0.4), Some(0.4)));
         assert_eq!(steps(&arms[3]), (0.1, tenth, tenth, None, None));
     }
 

@@ -27,6 +27,7 @@ pub(super) fn arm(variant: &str, case: &str, at: Option<f64>) -> Arm {
         case: case.into(),
         quantity: "K".into(),
         at,
+        tuned: false,
         experiment: Experiment::parse(text).unwrap(),
     }
 }

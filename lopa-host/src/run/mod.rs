@@ -211,13 +211,18 @@ impl Prepared {
         self.varied(Experiment { algorithm, ..self.experiment.clone() })
     }
 
-    /// The same with other step sizes for so many rounds, measured at the start and the end alone.
+    /// The same with other step sizes for so many rounds, measured every so many of them.
     ///
     /// # Errors
     /// Names the step size that is out of range.
-    pub fn shortened(&self, algorithm: AlgorithmTable, rounds: u64) -> Result<Self, RunError> {
+    pub fn shortened(
+        &self,
+        algorithm: AlgorithmTable,
+        rounds: u64,
+        every: u64,
+    ) -> Result<Self, RunError> {
         let mut experiment = Experiment { algorithm, ..self.experiment.clone() };
-        (experiment.run.iterations, experiment.run.record_every) = (rounds, rounds);
+        (experiment.run.iterations, experiment.run.record_every) = (rounds, every);
         self.varied(experiment)
     }
 
