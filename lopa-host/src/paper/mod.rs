@@ -2,19 +2,25 @@
 //!
 //! A [`Study`] is read from TOML (those of the paper are in the folder `paper` of this crate, and in [`STUDIES`]). Its
 //! [arms](Study::arms) are networks as [`lopa run`](crate::run) takes them, every algorithm in every case; they are tuned
-//! with one budget if the study says so, run with several seeds, and judged by its [checks](Check).
+//! with one budget if the study says so, run with several seeds, and judged by its [checks](Check). An [`Account`] is what
+//! came of it, and writes its folder; [`results`] puts the sections of all folders on one page.
 
+mod account;
 mod check;
 mod gap;
 mod page;
 mod rate;
+mod results;
+mod section;
 mod sooner;
 mod study;
 #[cfg(test)]
 mod testing;
 
+pub use account::Account;
 pub use check::{Check, Finding, Results, Verdict};
-pub use page::{markdown, page};
+pub use page::labels;
+pub use results::{Page, results};
 pub use study::{Arm, Mode, Study, StudyError, TuneTable};
 
 /// The studies of the paper: their names and files.

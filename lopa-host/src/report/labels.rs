@@ -1,0 +1,30 @@
+//! Who has samples of which classes.
+
+use super::Figure;
+use crate::data::label_counts;
+use crate::plot::Bars;
+use crate::run::{Material, Prepared};
+
+/// Bars of more nodes are too thin to be seen.
+const MOST: usize = 200;
+
+/// How many samples of each class every node has, for training and validation; none if there are no classes, or too many
+/// nodes to draw.
+#[must_use]
+pub fn labels(prepared: &Prepared) -> Option<Figure> {
+    let Material::Samples(shards, _) = prepared.material() else { return None };
+    let classes = shards.first()?.train.classes();
+    if classes.is_empty() || shards.len() > MOST {
+        return None;
+    }
+    let bars = Bars {
+        title: "labels".into(),
+        x_title: "node".into(),
+        y_title: "samples".into(),
+        part_title: "class".into(),
+        parts: classes.iter().map(|class| class.name.clone()).collect(),
+        counts: label_counts(shards),
+    };
+    let words = "How many samples of each class every node has, for both levels together.";
+    Some(Figure::new("labels", Vec::new(), bars).explained(words))
+}
