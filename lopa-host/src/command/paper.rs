@@ -133,7 +133,7 @@ impl Paper {
                 .map_err(|error| Failure::input(format!("{}: {error}", self.study)))?;
             let [name, call] = [file.file_stem(), file.file_name()]
                 .map(|name| name.unwrap_or_default().to_string_lossy().into_owned());
-            return Ok(vec![Chosen { name, call, text }]);
+            return Ok(vec![Chosen { name, call: quoted(call), text }]);
         }
         let known = STUDIES.map(|(name, _)| name).join(", ");
         let what = format!("there is no study {:?}: choose all, a .toml file, {known}", self.study);
@@ -237,4 +237,10 @@ fn list() -> Result<(), Failure> {
         text += &format!("{name:<18} {}\n{:<18} {}\n", study.title, "", study.claim);
     }
     print(&text)
+}
+
+/// A word for a shell.
+fn quoted(word: String) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

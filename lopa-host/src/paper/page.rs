@@ -97,7 +97,7 @@ pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
         [arm.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
     };
     let table = Table {
-        title: "Step sizes, by a search".into(),
+        title: "Step sizes, the best of a search: tune.csv".into(),
         head: ["arm".to_owned()].into_iter().chain(head).chain(["trials".to_owned()]).collect(),
         rows: rows.iter().map(row).collect(),
         prose: false,

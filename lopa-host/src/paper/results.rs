@@ -66,9 +66,9 @@ fn read(folder: &Path) -> Option<(Known, String)> {
 fn text(sections: &[Section]) -> String {
     let mut text = format!(
         "# The paper's claims, measured\n\n\
-         What the paper claims of its experiments, what was run for each claim, and the verdict of a rule that was fixed \
-         before: written by lopa {}, nothing by hand. Lines in figures are means over seeds, bands the 95 % confidence \
-         interval of the mean (with two seeds their range). {}\n\n",
+         What the paper claims of its experiments, what was run for each claim, and the verdict of the rule in the study's \
+         file: written by lopa {} from what it measured. Lines in figures are means over seeds, bands the 95 % confidence \
+         interval of the mean (of two seeds, their range). {}\n\n",
         env!("CARGO_PKG_VERSION"),
         commands(sections)
     );

@@ -42,14 +42,12 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
                  [tune.csv](./tune.csv) has all trials:\n\n";
         text += &table(&steps);
     }
-    if !report.figures.is_empty() {
+    // Bars and lines in paragraphs of their own, two beside each other.
+    for alike in report.figures.chunk_by(|a, b| a.columns.is_empty() == b.columns.is_empty()) {
         text += "<p>\n";
-        for figure in &report.figures {
-            let (name, stem) = (escaped(figure.drawing.name()), &figure.stem);
-            text += &format!(
-                "<img src=\"./figures/{stem}.svg\" width=\"49%\" alt=\"{}\">\n",
-                line(&name)
-            );
+        for figure in alike {
+            let (name, stem) = (line(&escaped(figure.drawing.name())), &figure.stem);
+            text += &format!("<img src=\"./figures/{stem}.svg\" width=\"49%\" alt=\"{name}\">\n");
         }
         text += "</p>\n\n";
     }

@@ -348,7 +348,7 @@ mod tests {
         assert_eq!((study.checks().len(), study.asides().len()), (1, 1));
         let arm = &study.arms(Mode::Whole, None).unwrap()[0];
         let metrics = arm.experiment.run.metrics.metrics();
-        assert_eq!(metrics, [Metric::OuterLoss, Metric::HessianVectors, Metric::Consensus]);
+        assert_eq!(metrics, [Metric::OuterLoss, Metric::Consensus, Metric::HessianVectors]);
     }
 
     #[test]

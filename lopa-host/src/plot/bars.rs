@@ -64,7 +64,7 @@ impl Bars {
         let indent = if words.is_empty() { 0.0 } else { width(&words, SIZE) + 2.0 * GAP };
         let names = self.parts.iter().map(String::as_str);
         let (mut entries, mut above) =
-            legend::above(names, PATCH, area.left + indent, area.width - indent);
+            legend::above(names, [PATCH, 1.75 * GAP], area.left + indent, area.width - indent);
         if entries.is_empty() {
             above = 0.0;
         }

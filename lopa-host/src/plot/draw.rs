@@ -36,7 +36,7 @@ pub(super) fn svg(chart: &Chart) -> String {
     let mut rows = Vec::new();
     if shown && boxed.is_none() {
         let names = chart.lines.iter().map(|line| line.name.as_str());
-        let (mut entries, above) = legend::above(names, SAMPLE, area.left, area.width);
+        let (mut entries, above) = legend::above(names, [SAMPLE, 3.0 * GAP], area.left, area.width);
         for entry in &mut entries {
             entry.at[1] += if chart.title.trim().is_empty() { 6.0 } else { 28.0 };
         }

@@ -78,10 +78,11 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
     Some(Inside { area, entries: entries.collect() })
 }
 
-/// Names in rows as wide as the plot, from the top of the paper, each behind a sample of this width; and how high they are.
+/// Names in rows as wide as the plot, from the top of the paper, each behind a sample of this width and so far from the
+/// one before it; and how high they are.
 pub(crate) fn above<'a>(
     names: impl Iterator<Item = &'a str>,
-    sample: f64,
+    [sample, gap]: [f64; 2],
     left: f64,
     room: f64,
 ) -> (Vec<Entry>, f64) {
@@ -94,7 +95,7 @@ pub(crate) fn above<'a>(
             (x, y) = (left, y + ROW);
         }
         entries.push(Entry { line, name, at: [x, y] });
-        x += wide + 3.0 * GAP;
+        x += wide + gap;
     }
     (entries, y + ROW / 2.0 + GAP)
 }
@@ -165,7 +166,8 @@ mod tests {
     #[test]
     fn rows_above_are_no_wider_than_the_plot() {
         let names: Vec<String> = (0..9).map(|k| "x".repeat(k * 30)).collect();
-        let (entries, height) = above(names.iter().map(String::as_str), SAMPLE, 50.0, 300.0);
+        let (entries, height) =
+            above(names.iter().map(String::as_str), [SAMPLE, 18.0], 50.0, 300.0);
         assert!(entries.len() == 9 && height > 5.0 * ROW);
         for entry in entries {
             let end = entry.at[0] + SAMPLE + GAP + width(&entry.name, SIZE);
