@@ -164,9 +164,15 @@ fn the_bars_of_a_network_are_its_deal() {
         assert_eq!((counts.iter().sum::<usize>(), counts), (total, &shard.counts()));
     }
     // Samples that both levels have are there once.
-    let mut both = shards[0].clone();
-    both.validation = both.train.clone();
-    assert_eq!(both.counts(), both.train.counts());
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a.csv");
+    let rows: String = (0..60).map(|row| format!("{},{row},{}\n", row % 2, row * row)).collect();
+    fs::write(&file, rows).unwrap();
+    let source = format!("source = \"csv\"\nfile = {file:?}\nvalidation = \"same\"");
+    let own = prepared(&[("source = \"synthetic\"", &source)]);
+    let Drawing::Bars(bars) = labels(&own).unwrap().drawing else { panic!("no bars") };
+    // A sixth is kept to judge by.
+    assert_eq!(bars.counts.iter().flatten().sum::<usize>(), 50);
     let quadratic = "kind = \"quadratic\"\nouter = 3\ninner = 2";
     assert!(labels(&prepared(&[("kind = \"logistic\"", quadratic)])).is_none());
 }

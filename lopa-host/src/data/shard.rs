@@ -16,13 +16,9 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// How many samples of each class the node has for training and validation, once if both levels have the same; none
-    /// for real targets.
+    /// How many samples of each class the node has for training and validation; none for real targets.
     #[must_use]
     pub fn counts(&self) -> Vec<usize> {
-        if self.train == self.validation {
-            return self.train.counts();
-        }
         let pairs = self.train.counts().into_iter().zip(self.validation.counts());
         pairs.map(|(train, validation)| train + validation).collect()
     }

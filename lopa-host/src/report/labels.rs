@@ -1,7 +1,8 @@
 //! Who has samples of which classes.
 
 use super::Figure;
-use crate::data::label_counts;
+use crate::config::Validation;
+use crate::data::Shard;
 use crate::plot::Bars;
 use crate::run::{Material, Prepared};
 
@@ -17,13 +18,19 @@ pub fn labels(prepared: &Prepared) -> Option<Figure> {
     if classes.is_empty() || shards.len() > MOST {
         return None;
     }
+    // Where both levels have the same samples, nobody has them twice.
+    let same = prepared.experiment().data.validation == Validation::Same;
+    let counts = |shard: &Shard| match same && shard.train == shard.validation {
+        true => shard.train.counts(),
+        false => shard.counts(),
+    };
     let bars = Bars {
         title: "labels".into(),
         x_title: "node".into(),
         y_title: "samples".into(),
         part_title: "class".into(),
         parts: classes.iter().map(|class| class.name.clone()).collect(),
-        counts: label_counts(shards),
+        counts: shards.iter().map(counts).collect(),
     };
     let words = "How many samples of each class every node has, for both levels together.";
     Some(Figure::new("labels", Vec::new(), bars).explained(words))
