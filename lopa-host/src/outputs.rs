@@ -42,10 +42,8 @@ pub fn explained(figures: Vec<Figure>) -> Vec<Figure> {
             [about] if figure.columns.len() > 1 => about.replace("training ", ""),
             _ => words.join("; "),
         };
-        let mut letters = text.chars();
-        let first = letters.next().map(|a| a.to_uppercase().to_string()).unwrap_or_default();
         let stop = if text.is_empty() { "" } else { "." };
-        figure.explained(&format!("{first}{}{stop}", letters.as_str()))
+        figure.explained(&(plot::capital(&text) + stop))
     };
     figures.into_iter().map(explain).collect()
 }
@@ -182,7 +180,8 @@ impl Outputs {
     /// The report and its pictures.
     fn show(&self, results: &Results<'_>) -> Result<(), WriteError> {
         let Results { prepared, record, .. } = *results;
-        let figures = explained(report::charts(record, "iteration"));
+        let mut figures = explained(report::charts(record, "iteration"));
+        figures.extend(report::labels(prepared));
         self.draw(&figures)?;
         let experiment = prepared.experiment();
         let network = (prepared.weights().topology().nodes() <= MOST_DRAWN).then(|| {
@@ -204,7 +203,7 @@ impl Outputs {
         let made = fs::create_dir_all(&folder.folder);
         made.map_err(|error| WriteError { path: folder.folder.clone(), error })?;
         for figure in figures {
-            folder.picture(&figure.stem, &figure.chart.svg())?;
+            folder.picture(&figure.stem, &figure.drawing.svg())?;
         }
         Ok(())
     }

@@ -148,12 +148,24 @@ impl Record {
     /// The table as a file: numbers that read back to the same bits.
     #[must_use]
     pub fn csv(&self) -> String {
+        format!("{}\n{}", self.names(), self.lines(""))
+    }
+
+    /// The names of the columns, with commas between them.
+    #[must_use]
+    pub fn names(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-        let mut text = names.join(",") + "\n";
+        names.join(",")
+    }
+
+    /// The rows as a file has them, each behind `before`: several records may share one.
+    #[must_use]
+    pub fn lines(&self, before: &str) -> String {
+        let mut text = String::new();
         for row in &self.rows {
             let words: Vec<String> =
                 row.iter().map(|figure| figure.map_or(String::new(), |a| a.to_string())).collect();
-            text += &(words.join(",") + "\n");
+            text += &format!("{before}{}\n", words.join(","));
         }
         text
     }

@@ -2,7 +2,8 @@
 //!
 //! Step sizes are drawn log-uniformly, and the draws depend on (seed, trial, key) alone: two algorithms that both have a
 //! `beta` are tried with the same ones. Then successive halving: all trials run for a ninth of the rounds, the best third
-//! of them for a third, and the best third of those for all. Trial 0 is the file as it is.
+//! of them for a third, and the best third of those for all; should all of these diverge, the next best have their turn.
+//! Trial 0 is the file as it is.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -135,7 +136,6 @@ impl Tune {
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
-            left.truncate(count);
             // For the last figure, nothing on the way is measured.
             let every = match self.over {
                 Over::Last => rounds,
@@ -168,12 +168,18 @@ impl Tune {
                 let figure = figure.filter(|figure| figure.is_finite());
                 Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, figure }))
             };
-            // In order, whatever the threads do.
-            let results: Vec<Result<Option<Trial>, SweepError>> =
-                left.par_iter().map(run).collect();
-            let mut trials = Vec::new();
-            for result in results {
-                trials.extend(result?);
+            let mut trials: Vec<Trial> = Vec::new();
+            // The best of the rung below; where all of those diverge in the long run, the next best.
+            for chosen in left.chunks(count) {
+                // In order, whatever the threads do.
+                let results: Vec<Result<Option<Trial>, SweepError>> =
+                    chosen.par_iter().map(run).collect();
+                for result in results {
+                    trials.extend(result?);
+                }
+                if trials.iter().any(|trial| trial.figure.is_some()) {
+                    break;
+                }
             }
             trials.sort_by(|a, b| self.rank(a).total_cmp(&self.rank(b)));
             left = trials.iter().filter(|t| t.figure.is_some()).map(|t| t.trial).collect();

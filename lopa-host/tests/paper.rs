@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 
 use common::{folder, lopa, said};
 
@@ -56,12 +57,161 @@ fn a_study_leaves_its_report_records_and_verdict() {
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("Is the momentum needed?") && page.contains("This is the quick form"));
     let all = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
-    assert!(all.contains("lopa paper momentum --quick"), "{all}");
+    let command = "lopa paper momentum --quick --seeds 3 --data DIR --out DIR";
+    // Of the page, of the section.
+    assert_eq!(all.matches(&format!("```sh\n{command}\n```")).count(), 2, "{all}");
+    assert_eq!(study["command"].as_str(), Some(command));
+    whole(&dir.path().join("o"), &all);
     // The same again, to the bit, on other threads.
     let output = lopa(dir.path(), &[&arguments[..6], &["p", "--threads", "1"]].concat());
     assert!(output.status.success(), "{}", said(&output));
     let again = fs::read(dir.path().join("p/momentum/records.csv")).unwrap();
     assert!(records.as_bytes() == again);
+}
+
+/// A study that needs no data, with everything a study may have.
+const OWN: &str = r#"
+title = "Two [ways] | one"
+claim = "a is better"
+place = "nowhere"
+notes = ["A note."]
+against = ["iteration"]
+figures = ["outer_loss"]
+labels = true
+quantity = "K"
+seeds = 2
+tune = { trials = 4, quick_trials = 3, metric = "outer_loss", range = [0.01, 0.3] }
+variant = [
+  { name = "a", set = { algorithm = { name = "lopa-gt", gamma = 0.4, tau = 0.4 } } },
+  { name = "b", set = { algorithm = { name = "spdb" } } },
+]
+case = [
+  { name = "K = 9", at = 9, set = { run = { iterations = 9 } } },
+  { name = "K = 18", at = 18, set = { run = { iterations = 18 }, data = { samples = 30 } } },
+]
+check = [{ rule = "better", metric = "outer_loss", who = "a, K = 9", than = "a, K = 9" }]
+aside = [
+  { rule = "rate", metric = "inner_loss", who = "a", power = 100.0 },
+  { rule = "rate", metric = "inner_loss", who = "b", power = -100.0 },
+]
+[base]
+network = { nodes = 4 }
+problem = { kind = "logistic" }
+data = { features = 5, relevant = 2, samples = 20 }
+algorithm = { alpha = 0.1, beta = 0.1, lambda = 0.1, batch = 4 }
+run = { record_every = 3 }
+"#;
+
+/// Everything a page of results links to is there, and every heading it leads to.
+fn whole(folder: &Path, page: &str) {
+    let links: Vec<&str> = [("](", ')'), ("src=\"", '"')]
+        .into_iter()
+        .flat_map(|(before, end)| {
+            page.split(before).skip(1).filter_map(move |rest| rest.split(end).next())
+        })
+        .collect();
+    assert!(links.iter().any(|link| link.ends_with(".svg")), "{page}");
+    for link in links {
+        match link.strip_prefix('#') {
+            Some(name) => {
+                assert!(page.contains(&format!("<a id=\"{name}\"></a>\n\n## ")), "{name}");
+            }
+            None => assert!(folder.join(link.replace("%20", " ")).is_file(), "{link}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_measured_besides_is_shown_and_decides_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("my own.toml"), OWN).unwrap();
+    let output = lopa(dir.path(), &["paper", "my own.toml", "--out", "o"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    // Nobody is better than itself; the asides are of two minds.
+    assert!(printed.starts_with("my own: partly\n  partly: a, K = 9 has a better"), "{printed}");
+    assert!(printed.contains("  also measured, holds: a: inner loss"), "{printed}");
+    assert!(printed.contains("  also measured, does not hold: b: inner loss"), "{printed}");
+    let folder = dir.path().join("o/my own");
+    let study: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("study.json")).unwrap()).unwrap();
+    assert_eq!(study["findings"].as_array().unwrap().len(), 1);
+    assert_eq!(study["asides"][1]["verdict"], "does-not-hold");
+    assert_eq!(
+        (&study["steps"][3]["arm"], &study["steps"][3]["trials"]),
+        (&"b, K = 18".into(), &4.into())
+    );
+    let figures = ["labels-0", "labels-1", "rate-inner_loss-0", "outer_loss-iteration-1"];
+    for figure in figures {
+        for ending in ["svg", "png"] {
+            assert!(folder.join(format!("figures/{figure}.{ending}")).is_file(), "{figure}");
+        }
+    }
+    // Both variants of the asides are in the chart of their rate; labels are counted as they were dealt.
+    let rate = fs::read_to_string(folder.join("figures/rate-inner_loss-0.svg")).unwrap();
+    assert!(rate.contains(">a (") && rate.contains(">b ("), "{rate}");
+    let labels = fs::read_to_string(folder.join("figures/labels-1.svg")).unwrap();
+    assert!(labels.contains("labels, K = 18"), "{labels}");
+    let counts =
+        labels.split(": ").filter_map(|rest| rest.split("</title>").next()?.parse::<u32>().ok());
+    assert_eq!(counts.sum::<u32>(), 4 * 60, "{labels}");
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    for part in [
+        "Also measured; not counted",
+        "Step sizes, the best of a search",
+        "<table class=\"prose\">",
+        "Labels, K = 9",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let all = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
+    let section = fs::read_to_string(folder.join("section.md")).unwrap();
+    whole(&dir.path().join("o"), &all);
+    whole(&folder, &section);
+    for part in [
+        "| [Two \\[ways\\] \\| one](#my-own) | a is better | partly |",
+        "\n**Verdict: partly** (whole form, 2 seeds).\n",
+        "\nAlso measured; not counted in the verdict:\n\n| asked | found | verdict |\n|---|---|---|\n| a: inner loss",
+        "| arm | alpha | beta | lambda | gamma | tau | trials |\n|---|---|---|---|---|---|---|\n| a, K = 9 | 0.",
+        "lopa paper 'my own.toml' --data DIR --out DIR",
+        "\n## Where the paper is silent, ambiguous or wrong\n",
+    ] {
+        assert!(all.contains(part), "{part} is not in\n{all}");
+    }
+}
+
+#[test]
+fn a_study_run_again_leaves_the_others_on_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = OWN.replace("tune = ", "# ");
+    fs::write(dir.path().join("own.toml"), &own).unwrap();
+    let run = |arguments: &[&str]| {
+        let output =
+            lopa(dir.path(), &[&["paper"], arguments, &["--quick", "--out", "o"]].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        (fs::read_to_string(dir.path().join("o/results.md")).unwrap(), said(&output))
+    };
+    let (first, _) = run(&["own.toml", "--seeds", "1"]);
+    assert!(first.contains("(quick form, 1 seed)") && !first.contains("(#momentum)"), "{first}");
+    let (both, _) = run(&["momentum"]);
+    assert!(both.find("(#momentum)").unwrap() < both.find("(#own)").unwrap(), "{both}");
+    assert!(both.contains("from different commands"), "{both}");
+    whole(&dir.path().join("o"), &both);
+    let (again, complaints) = run(&["own.toml"]);
+    assert!(again.contains("lopa paper all --quick --data DIR"), "{again}");
+    assert_eq!(again.matches("(quick form, 2 seeds)").count(), 2, "{again}");
+    assert!(complaints.is_empty(), "{complaints}");
+    // What cannot be read is left out, and named.
+    fs::write(dir.path().join("o/momentum/study.json"), "{").unwrap();
+    let (without, complaints) = run(&["own.toml"]);
+    assert!(!without.contains("(#momentum)") && without.contains("(#own)"), "{without}");
+    assert!(complaints.contains("momentum: ") && complaints.contains("not in results.md"));
+    // A study that is refused leaves all as it was.
+    fs::write(dir.path().join("own.toml"), own.replace("check = [{", "check = []\nx = [{"))
+        .unwrap();
+    let output = lopa(dir.path(), &["paper", "own.toml", "--quick", "--out", "o"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(fs::read_to_string(dir.path().join("o/results.md")).unwrap(), without);
 }
 
 #[test]

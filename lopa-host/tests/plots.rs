@@ -2,7 +2,7 @@
 
 use lopa_host::plot::{Chart, Line, PngError, png};
 use lopa_host::record::{Column, Record, Scale};
-use lopa_host::report::{Report, Table, averaged, charts, overlay, summary};
+use lopa_host::report::{Figure, Report, Table, averaged, charts, overlay, summary};
 use lopa_host::topology::{Kind, Weights, drawing};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, ParsingOptions};
@@ -107,7 +107,7 @@ fn a_picture_in_pixels_has_the_size_asked_for_and_is_not_empty() {
     let kind = Kind::Ring;
     let weights = Weights::metropolis(&kind.build(6, 0).unwrap());
     let network = drawing::svg(&weights, kind.layout(), "A ring");
-    let curve = charts(&run(0), "iteration")[0].chart.svg();
+    let curve = charts(&run(0), "iteration")[0].drawing.svg();
     for svg in [network, curve] {
         let document = Document::parse(&svg).unwrap();
         let size = |name: &str| -> f64 {
@@ -200,7 +200,7 @@ fn hostile_names_stay_words() {
         network: None,
         figures: figures.into_iter().map(|figure| figure.explained(HOSTILE)).collect(),
         tables: vec![
-            Table { title: word(), head: vec![word()], rows: vec![vec![word()]] },
+            Table { title: word(), head: vec![word()], rows: vec![vec![word()]], prose: true },
             summary(&record),
         ],
         configuration: format!("name = \"{HOSTILE}\"\n</code></pre><script>"),
@@ -260,6 +260,11 @@ fn a_report_holds_everything_and_loads_nothing() {
     whole(&Report::default().html());
 }
 
+/// The lines of a figure.
+fn drawn(figure: &Figure) -> &Chart {
+    figure.drawing.chart().unwrap()
+}
+
 #[test]
 fn what_belongs_together_is_in_one_chart_and_what_is_empty_in_none() {
     let record = run(0);
@@ -267,15 +272,15 @@ fn what_belongs_together_is_in_one_chart_and_what_is_empty_in_none() {
     let stems: Vec<&str> = figures.iter().map(|figure| figure.stem.as_str()).collect();
     assert_eq!(stems, ["outer_loss", "inner_loss", "consensus", "accuracy"]);
     assert_eq!(figures[3].columns, ["train_accuracy", "validation_accuracy"]);
-    assert_eq!(figures[3].chart.y_title, "accuracy");
-    let names: Vec<&str> = figures[3].chart.lines.iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(drawn(&figures[3]).y_title, "accuracy");
+    let names: Vec<&str> = drawn(&figures[3]).lines.iter().map(|line| line.name.as_str()).collect();
     assert_eq!(names, ["train", "validation"]);
-    assert_eq!(figures[0].chart.y_scale, Scale::Logarithmic);
-    assert_eq!(figures[3].chart.y_scale, Scale::Linear);
+    assert_eq!(drawn(&figures[0]).y_scale, Scale::Logarithmic);
+    assert_eq!(drawn(&figures[3]).y_scale, Scale::Linear);
     // Against another column, and against none.
     let figures = charts(&record, "consensus");
     assert!(figures.iter().all(|figure| figure.stem != "consensus") && figures.len() == 3);
-    assert_eq!(figures[0].chart.lines[0].points[1], [5e-5, run(0).rows()[1][1].unwrap()]);
+    assert_eq!(drawn(&figures[0]).lines[0].points[1], [5e-5, run(0).rows()[1][1].unwrap()]);
     assert!(charts(&record, "nothing").is_empty());
     assert!(charts(&Record::default(), "iteration").is_empty());
     assert_eq!(charts(&record_of_one_row(), "iteration").len(), 1);
@@ -295,11 +300,11 @@ fn a_run_looks_the_same_in_every_chart() {
     let figures = overlay(&[("part", &part), ("whole", &whole)], "iteration");
     let looks = |stem: &str| -> Vec<(String, usize)> {
         let figure = figures.iter().find(|figure| figure.stem == stem).unwrap();
-        figure.chart.lines.iter().map(|line| (line.name.clone(), line.look)).collect()
+        drawn(figure).lines.iter().map(|line| (line.name.clone(), line.look)).collect()
     };
     assert_eq!(looks("outer_loss"), [("part".into(), 0), ("whole".into(), 1)]);
     assert_eq!(looks("train_accuracy"), [("whole".into(), 1)]);
-    let svg = &figures[0].chart.svg();
+    let svg = &figures[0].drawing.svg();
     assert!(svg.contains("#0072b2") && svg.contains("#d55e00") && svg.contains("stroke-dasharray"));
     assert!(overlay(&[], "iteration").is_empty());
 }
@@ -310,7 +315,7 @@ fn means_over_seeds_have_bands_and_say_which() {
     let records: Vec<Record> =
         texts.iter().map(|rows| read(&format!("iteration,outer_loss\n{rows}"))).collect();
     let figures = averaged(&[("three", records.iter().collect())], "iteration");
-    let line = &figures[0].chart.lines[0];
+    let line = &drawn(&figures[0]).lines[0];
     assert_eq!(line.points, [[0.0, 2.0], [10.0, 5.0], [20.0, 7.0]]);
     let band = line.band.as_ref().unwrap();
     // s = 1, t = 4.302653 with two degrees of freedom: 2.484138 to both sides.
@@ -320,14 +325,14 @@ fn means_over_seeds_have_bands_and_say_which() {
     assert!(figures[0].explanation.starts_with("Mean over 1 to 3 seeds; the band is the 95 %"));
 
     let figures = averaged(&[("two", records[..2].iter().collect())], "iteration");
-    assert_eq!(figures[0].chart.lines[0].band.as_ref().unwrap()[0], [1.0, 2.0]);
+    assert_eq!(drawn(&figures[0]).lines[0].band.as_ref().unwrap()[0], [1.0, 2.0]);
     assert_eq!(figures[0].explanation, "Mean over 2 seeds; the band is the range of the two.");
     let figures = averaged(&[("one", records[..1].iter().collect())], "iteration");
-    assert!(figures[0].chart.lines[0].band.is_none() && figures[0].explanation.is_empty());
+    assert!(drawn(&figures[0]).lines[0].band.is_none() && figures[0].explanation.is_empty());
     // The band is drawn.
     let seeds: Vec<Record> = (0..5).map(run).collect();
     let figures = averaged(&[("LoPA-GT", seeds.iter().collect())], "iteration");
-    assert!(figures.iter().all(|figure| figure.chart.svg().contains("fill-opacity=\"0.18\"")));
+    assert!(figures.iter().all(|figure| figure.drawing.svg().contains("fill-opacity=\"0.18\"")));
 }
 
 #[test]

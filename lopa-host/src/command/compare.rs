@@ -235,6 +235,7 @@ impl<'a> Last<'a> {
             title: "Last figures".into(),
             head: std::iter::once("run".to_owned()).chain(head).collect(),
             rows: self.rows.iter().map(row).collect(),
+            prose: false,
         }
     }
 }

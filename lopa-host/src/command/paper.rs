@@ -5,18 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use lopa_host::outputs::Outputs;
-use lopa_host::paper::{self, Arm, Finding, Mode, Results, STUDIES, Study, Verdict};
-use lopa_host::record::Record;
+use lopa_host::paper::{self, Account, Arm, Mode, Results, STUDIES, Study};
+use lopa_host::report::Figure;
 use lopa_host::run::{Outcome, Prepared, RunError};
-use lopa_host::tune::{Trial, csv};
-use serde::Serialize;
+use lopa_host::tune::Trial;
 
 use super::{Failure, interrupts, print, progress, threads};
 
 /// Runs the paper's experiments, and says of each claim whether it holds.
 ///
 /// Each study gets a folder of its own with a report, figures, all records, what was found, and the search for step sizes
-/// if there was one; results.md has all of them together. Without --quick they take hours.
+/// if there was one; results.md has all studies of DIR together, those of earlier runs too. Without --quick they take hours.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  lopa paper list\n  lopa paper hyper-mnist --data data --out results\n  \
@@ -43,17 +42,15 @@ pub(crate) struct Paper {
     threads: Option<u16>,
 }
 
-/// What came of a study, for `study.json`.
-#[derive(Debug, Serialize)]
-struct Summary<'a> {
-    study: &'a str,
-    claim: &'a str,
-    verdict: Verdict,
-    findings: &'a [Finding],
-    quick: bool,
-    seeds: usize,
-    command: &'a str,
+/// A study that is asked for: its name, what names it on a command line, and its text.
+struct Chosen {
+    name: String,
+    call: String,
+    text: String,
 }
+
+/// What came of a search for step sizes: every arm's trials.
+type Searches = Vec<(String, Vec<Trial>)>;
 
 impl Paper {
     /// Runs what is asked for.
@@ -69,59 +66,61 @@ impl Paper {
         let mode = if self.quick { Mode::Quick } else { Mode::Whole };
         // What is wrong shows before hours have passed.
         let mut studies = Vec::new();
-        for (name, text) in &chosen {
+        for Chosen { name, call, text } in &chosen {
             let wrong = |error| Failure::input(format!("{name}: {error}"));
             let study = Study::parse(text).map_err(wrong)?;
             let arms = study.arms(mode, Some(&self.data)).map_err(wrong)?;
             for arm in &arms {
                 self.there(arm)?;
             }
-            studies.push((name, study, arms));
+            studies.push((name, call, study, arms));
         }
         let whole = Outputs::new(out).map_err(Failure::input)?;
         let stop = interrupts()?;
-        let mut results = String::from("# The paper's claims, measured\n\n");
-        for (name, study, mut arms) in studies {
+        let options = self.options();
+        let mut left_out = Vec::new();
+        for (name, call, study, mut arms) in studies {
             let outputs = Outputs::new(out.join(name)).map_err(Failure::input)?;
-            self.tune(&study, &mut arms, mode, stop, &outputs)?;
-            let measured = self.measure(name, &study, &arms, mode, stop)?;
-            let findings: Vec<Finding> =
-                study.checks().iter().map(|check| check.judge(&arms, &measured)).collect();
-            let quick = if self.quick { " --quick" } else { "" };
-            let command = format!("lopa paper {name}{quick} --data DIR --out DIR");
-            let page = paper::page(&study, &arms, &measured, &findings, mode, &command);
-            let verdict = Verdict::of(&findings);
-            let seeds = measured.values().map(Vec::len).max().unwrap_or(0);
-            let (claim, findings) = (&study.claim, &findings[..]);
-            let summary = Summary {
-                study: name,
-                claim,
-                verdict,
-                findings,
-                quick: self.quick,
-                seeds,
-                command: &command,
+            let searches = self.tune(&study, &mut arms, mode, stop)?;
+            let (results, labels) = self.measure(name, &study, &arms, mode, stop)?;
+            let account = Account {
+                name,
+                call,
+                options: &options,
+                study: &study,
+                arms: &arms,
+                mode,
+                searches: &searches,
+                results: &results,
+                labels: &labels,
             };
-            let mut json = serde_json::to_string_pretty(&summary).unwrap_or_default();
-            json.push('\n');
-            outputs.draw(&page.figures).map_err(Failure::run)?;
-            outputs.put("records.csv", records(&measured).as_bytes()).map_err(Failure::run)?;
-            outputs.put("study.json", json.as_bytes()).map_err(Failure::run)?;
-            outputs.put("report.html", page.html().as_bytes()).map_err(Failure::run)?;
-            results += &paper::markdown(name, &study, findings, &page, &command);
-            whole.put("results.md", results.as_bytes()).map_err(Failure::run)?;
-            let mut text = format!("{name}: {verdict}\n");
-            for Finding { question, answer, verdict } in findings {
-                text += &format!("  {verdict}: {question}: {answer}\n");
-            }
-            print(&text)?;
+            account.write(&outputs).map_err(Failure::run)?;
+            let page = paper::results(out);
+            whole.put("results.md", page.text.as_bytes()).map_err(Failure::run)?;
+            left_out = page.left_out;
+            print(&account.text())?;
+        }
+        for name in left_out {
+            let folder = out.join(name);
+            eprintln!("{}: unreadable or of another version, not in results.md", folder.display());
         }
         print(&format!("results {}\n", out.display()))
     }
 
-    /// Names and texts of the studies that are asked for.
-    fn chosen(&self) -> Result<Vec<(String, String)>, Failure> {
-        let own = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+    /// The options that matter, for whoever wants the same again.
+    fn options(&self) -> String {
+        let quick = if self.quick { "--quick " } else { "" };
+        let seeds = self.seeds.map_or(String::new(), |seeds| format!("--seeds {seeds} "));
+        format!("{quick}{seeds}--data DIR --out DIR")
+    }
+
+    /// The studies that are asked for.
+    fn chosen(&self) -> Result<Vec<Chosen>, Failure> {
+        let own = |(name, text): (&str, &str)| Chosen {
+            name: name.into(),
+            call: name.into(),
+            text: text.into(),
+        };
         if self.study == "all" {
             return Ok(STUDIES.map(own).into());
         }
@@ -132,8 +131,9 @@ impl Paper {
         if file.extension().is_some_and(|ending| ending == "toml") {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| Failure::input(format!("{}: {error}", self.study)))?;
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            return Ok(vec![(stem, text)]);
+            let [name, call] = [file.file_stem(), file.file_name()]
+                .map(|name| name.unwrap_or_default().to_string_lossy().into_owned());
+            return Ok(vec![Chosen { name, call: quoted(call), text }]);
         }
         let known = STUDIES.map(|(name, _)| name).join(", ");
         let what = format!("there is no study {:?}: choose all, a .toml file, {known}", self.study);
@@ -155,19 +155,18 @@ impl Paper {
         }
     }
 
-    /// Gives arms the best step sizes of a search with the same budget for all; the search is kept.
+    /// Gives arms the best step sizes of a search with the same budget for all.
     fn tune(
         &self,
         study: &Study,
         arms: &mut [Arm],
         mode: Mode,
         stop: &AtomicBool,
-        outputs: &Outputs,
-    ) -> Result<(), Failure> {
+    ) -> Result<Searches, Failure> {
         let searches: Vec<_> = arms.iter().map(|arm| study.search(arm, mode)).collect();
         let runs = searches.iter().flatten().flat_map(|tune| tune.rungs()).map(|rung| rung.0);
         let bar = progress(runs.sum::<usize>() as u64, "trials");
-        let mut found: Vec<(String, Vec<Trial>)> = Vec::new();
+        let mut found = Searches::new();
         for (arm, tune) in arms.iter_mut().zip(&searches) {
             let Some(tune) = tune else { continue };
             let trials = tune
@@ -183,14 +182,10 @@ impl Paper {
             found.push((arm.name.clone(), trials));
         }
         bar.finish_and_clear();
-        let Some(metric) = searches.iter().flatten().map(|tune| tune.metric).next() else {
-            return Ok(());
-        };
-        let rows: Vec<(&str, &[Trial])> = found.iter().map(|(name, t)| (&**name, &t[..])).collect();
-        outputs.put("tune.csv", csv(&rows, metric).as_bytes()).map_err(Failure::run)
+        Ok(found)
     }
 
-    /// Runs every arm with every seed.
+    /// Runs every arm with every seed; labels are those of a case's first arm on its first seed.
     fn measure(
         &self,
         name: &str,
@@ -198,11 +193,11 @@ impl Paper {
         arms: &[Arm],
         mode: Mode,
         stop: &AtomicBool,
-    ) -> Result<Results, Failure> {
+    ) -> Result<(Results, Vec<Figure>), Failure> {
         let seeds = self.seeds.unwrap_or(study.seeds(mode));
         let rounds: u64 = arms.iter().map(|arm| arm.experiment.run.iterations).sum();
         let bar = progress(rounds * u64::from(seeds), "rounds");
-        let mut results = Results::new();
+        let (mut results, mut labels, mut cases) = (Results::new(), Vec::new(), Vec::new());
         for arm in arms {
             let mut own = Vec::new();
             for seed in 0..seeds {
@@ -211,6 +206,10 @@ impl Paper {
                 let wrong =
                     |error: RunError| Failure::input(format!("{name}, {}: {error}", arm.name));
                 let prepared = Prepared::new(experiment).map_err(wrong)?;
+                if study.labels && !cases.contains(&&arm.case) {
+                    labels.extend(paper::labels(&prepared, &arm.case, cases.len()));
+                    cases.push(&arm.case);
+                }
                 let done = bar.position();
                 match prepared.measure(Some(stop), |round| bar.set_position(done + round)) {
                     Ok(Outcome { finished: false, .. }) => {
@@ -226,7 +225,7 @@ impl Paper {
             results.insert(arm.name.clone(), own);
         }
         bar.finish_and_clear();
-        Ok(results)
+        Ok((results, labels))
     }
 }
 
@@ -240,21 +239,8 @@ fn list() -> Result<(), Failure> {
     print(&text)
 }
 
-/// All records in one table: arm and seed in front.
-fn records(results: &Results) -> String {
-    let all =
-        || results.iter().flat_map(|(arm, own)| own.iter().enumerate().map(move |r| (arm, r)));
-    let Some(first) = all().find_map(|(_, (_, record))| record.as_ref()) else {
-        return String::new();
-    };
-    let names: Vec<&str> = first.columns().iter().map(|column| column.name.as_str()).collect();
-    let mut text = format!("arm,seed,{}\n", names.join(","));
-    for (arm, (seed, record)) in all() {
-        let rows = record.iter().flat_map(Record::rows);
-        for row in rows {
-            let figures = row.iter().map(|figure| figure.map_or(String::new(), |a| a.to_string()));
-            text += &format!("\"{arm}\",{seed},{}\n", figures.collect::<Vec<_>>().join(","));
-        }
-    }
-    text
+/// A word for a shell.
+fn quoted(word: String) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -183,5 +183,6 @@ fn ranks(sweep: &Sweep, cells: &[Cell]) -> Table {
             .map(Into::into)
             .into(),
         rows: cells.iter().enumerate().map(row).collect(),
+        prose: false,
     }
 }

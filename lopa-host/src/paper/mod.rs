@@ -2,23 +2,29 @@
 //!
 //! A [`Study`] is read from TOML (those of the paper are in the folder `paper` of this crate, and in [`STUDIES`]). Its
 //! [arms](Study::arms) are networks as [`lopa run`](crate::run) takes them, every algorithm in every case; they are tuned
-//! with one budget if the study says so, run with several seeds, and judged by its [checks](Check).
+//! with one budget if the study says so, run with several seeds, and judged by its [checks](Check). An [`Account`] is what
+//! came of it, and writes its folder; [`results`] puts the sections of all folders on one page.
 
+mod account;
 mod check;
 mod gap;
 mod page;
 mod rate;
+mod results;
+mod section;
 mod sooner;
 mod study;
 #[cfg(test)]
 mod testing;
 
+pub use account::Account;
 pub use check::{Check, Finding, Results, Sense, Verdict};
-pub use page::{markdown, page};
+pub use page::labels;
+pub use results::{Page, results};
 pub use study::{Arm, Mode, Study, StudyError, TuneTable};
 
 /// The studies of the paper: their names and files.
-pub const STUDIES: [(&str, &str); 11] = [
+pub const STUDIES: [(&str, &str); 17] = [
     ("classification-4", include_str!("../../paper/classification-4.toml")),
     ("classification-8", include_str!("../../paper/classification-8.toml")),
     ("heterogeneity", include_str!("../../paper/heterogeneity.toml")),
@@ -29,6 +35,12 @@ pub const STUDIES: [(&str, &str); 11] = [
     ("dgd-mnist", include_str!("../../paper/dgd-mnist.toml")),
     ("dgd-covtype", include_str!("../../paper/dgd-covtype.toml")),
     ("dgd-cifar10", include_str!("../../paper/dgd-cifar10.toml")),
+    ("rates", include_str!("../../paper/rates.toml")),
+    ("rates-full", include_str!("../../paper/rates-full.toml")),
+    ("rates-step", include_str!("../../paper/rates-step.toml")),
+    ("rates-difference", include_str!("../../paper/rates-difference.toml")),
+    ("rates-rho", include_str!("../../paper/rates-rho.toml")),
+    ("rates-nodes", include_str!("../../paper/rates-nodes.toml")),
     ("momentum", include_str!("../../paper/momentum.toml")),
 ];
 

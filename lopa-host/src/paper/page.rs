@@ -1,41 +1,27 @@
-//! What came of a study, as a page and as a section of a results page.
+//! What came of a study, as a page.
 
-use super::{Arm, Check, Finding, Mode, Results, Study, Verdict, rate};
+use super::{Account, Arm, Check, Finding, Mode, Results, Study, Verdict, rate};
 use crate::metrics::Metric;
 use crate::outputs::explained;
 use crate::record::{Over, Record};
-use crate::report::{Figure, Report, Table, averaged};
+use crate::report::{self, Figure, Report, Table, averaged};
+use crate::run::Prepared;
 
-/// A study's page, with its figures; `command` is what gives it again.
-#[must_use]
-pub fn page(
-    study: &Study,
-    arms: &[Arm],
-    results: &Results,
-    findings: &[Finding],
-    mode: Mode,
-    command: &str,
-) -> Report {
-    let seeds = results.values().map(Vec::len).max().unwrap_or(0);
-    let mut notes = vec![format!("The paper, {}: {}", study.place, study.claim)];
-    notes.extend(study.notes.iter().cloned());
-    if mode == Mode::Quick {
-        notes.push("This is the quick form: fewer rounds, seeds and trials. It shows that all works, and decides little.".into());
+/// The title of what judges the claim.
+pub(super) const FOUND: &str = "What was found";
+
+/// A study's page, with its figures.
+pub(super) fn report(account: &Account<'_>) -> Report {
+    let Account { study, arms, results, .. } = *account;
+    let findings = account.findings();
+    let mut notes = notes(account);
+    notes.insert(0, format!("The paper, {}: {}", study.place, study.claim));
+    let mut tables = vec![found(FOUND, &findings)];
+    let asides = account.asides();
+    if !asides.is_empty() {
+        tables.push(found("Also measured; not counted in the verdict", &asides));
     }
-    for (arm, records) in results {
-        let lost = records.iter().filter(|record| record.is_none()).count();
-        if lost > 0 {
-            notes.push(format!("{arm} diverged on {lost} of {} seeds.", records.len()));
-        }
-    }
-    let row = |finding: &Finding| {
-        vec![finding.question.clone(), finding.answer.clone(), finding.verdict.to_string()]
-    };
-    let table = Table {
-        title: "What was found".into(),
-        head: ["asked", "found", "verdict"].map(str::to_owned).into(),
-        rows: findings.iter().map(row).collect(),
-    };
+    tables.extend(steps(account));
     let configuration = arms
         .iter()
         .map(|arm| {
@@ -43,16 +29,92 @@ pub fn page(
             format!("# {}\n{text}\n", arm.name)
         })
         .collect();
+    let figures =
+        [account.labels.to_vec(), figures(study, arms, results), rates(study, arms, results)];
     Report {
         title: study.title.clone(),
-        subtitle: format!("{command}, {seeds} seeds"),
-        tiles: vec![("the claim".into(), Verdict::of(findings).to_string())],
-        figures: [figures(study, arms, results), rates(study, arms, results)].concat(),
-        tables: vec![table],
+        subtitle: format!("{}, {} seeds", account.command(), account.seeds()),
+        tiles: vec![("the claim".into(), Verdict::of(&findings).to_string())],
+        figures: figures.concat(),
+        tables,
         configuration,
         notes,
         ..Report::default()
     }
+}
+
+/// What a reader should know: the study's own notes, and what came up.
+pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
+    let mut notes = account.study.notes.clone();
+    if account.mode == Mode::Quick {
+        notes.push("This is the quick form: fewer rounds, seeds and trials. It shows that all works, and decides little.".into());
+    }
+    for (arm, _, found) in account.sought() {
+        if !found {
+            notes.push(format!(
+                "{}: all trials diverged; its step sizes are the study's.",
+                arm.name
+            ));
+        }
+    }
+    for (arm, records) in account.results {
+        let lost = records.iter().filter(|record| record.is_none()).count();
+        if lost > 0 {
+            notes.push(format!("{arm} diverged on {lost} of {} seeds.", records.len()));
+        }
+    }
+    notes
+}
+
+/// A table of findings.
+pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
+    let row = |finding: &Finding| {
+        vec![finding.question.clone(), finding.answer.clone(), finding.verdict.to_string()]
+    };
+    Table {
+        title: title.into(),
+        head: ["asked", "found", "verdict"].map(str::to_owned).into(),
+        rows: findings.iter().map(row).collect(),
+        prose: true,
+    }
+}
+
+/// The step sizes of every arm and how many were tried, if they were sought.
+pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (arm, tried, _) in account.sought() {
+        let a = &arm.experiment.algorithm;
+        let steps = [Some(a.alpha), a.beta, a.lambda, a.gamma, a.tau, a.inner_gamma];
+        rows.push((arm.name.clone(), steps, tried));
+    }
+    let names = ["alpha", "beta", "lambda", "gamma", "tau", "inner_gamma"];
+    let there: Vec<usize> = (0..names.len())
+        .filter(|at| rows.iter().any(|(_, steps, _)| steps[*at].is_some()))
+        .collect();
+    let head = there.iter().map(|at| names[*at].replace('_', " "));
+    let row = |(arm, steps, tried): &(String, [Option<f32>; 6], usize)| {
+        let own = there.iter().map(|at| steps[*at].map_or(String::new(), |a| a.to_string()));
+        [arm.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
+    };
+    let table = Table {
+        title: "Step sizes, the best of a search: tune.csv".into(),
+        head: ["arm".to_owned()].into_iter().chain(head).chain(["trials".to_owned()]).collect(),
+        rows: rows.iter().map(row).collect(),
+        prose: false,
+    };
+    (!rows.is_empty()).then_some(table)
+}
+
+/// The labels of a case's nodes; `number` tells its file from those of other cases.
+#[must_use]
+pub fn labels(prepared: &Prepared, case: &str, number: usize) -> Option<Figure> {
+    let mut figure = report::labels(prepared)?;
+    figure.explanation += " This is the deal of the first seed.";
+    if !case.is_empty() {
+        figure.stem = format!("{}-{number}", figure.stem);
+        *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
+    }
+    Some(figure)
 }
 
 /// Means over seeds with bands, the cases apart.
@@ -83,11 +145,7 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
                 let case_stem = if case.is_empty() { String::new() } else { format!("-{number}") };
                 figure.stem = format!("{}-{against}{case_stem}", figure.stem);
                 if !case.is_empty() {
-                    let title = match figure.chart.title.as_str() {
-                        "" => figure.chart.y_title.clone(),
-                        title => title.to_owned(),
-                    };
-                    figure.chart.title = format!("{title}, {case}");
+                    *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
                 }
                 figure
             }));
@@ -99,9 +157,10 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
 /// What rates are judged by: one chart a figure, with all variants in it and their powers in brackets.
 fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let mut groups: Vec<((Metric, Over), Vec<&str>)> = Vec::new();
-    for check in study.checks() {
+    for check in study.rules() {
         let Check::Rate { metric, over, who, .. } = check else { continue };
         match groups.iter_mut().find(|(key, _)| *key == (*metric, *over)) {
+            Some((_, variants)) if variants.contains(&who.as_str()) => {}
             Some((_, variants)) => variants.push(who),
             None => groups.push(((*metric, *over), vec![who])),
         }
@@ -113,46 +172,4 @@ fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
             .explained("In brackets the measured power: the slope of a straight line here.")
     };
     groups.into_iter().enumerate().map(figure).collect()
-}
-
-/// A section of a results page: the claim, its verdict, the numbers, the figures, and the command that gives them again.
-#[must_use]
-pub fn markdown(
-    name: &str,
-    study: &Study,
-    findings: &[Finding],
-    page: &Report,
-    command: &str,
-) -> String {
-    let mut text = format!(
-        "## {}\n\n**{}.** {} ({}.)\n\n",
-        study.title,
-        capital(&Verdict::of(findings).to_string()),
-        study.claim,
-        study.place
-    );
-    text += "| asked | found | verdict |\n|---|---|---|\n";
-    for finding in findings {
-        let cell = |text: &str| text.replace('|', "\\|");
-        let Finding { question, answer, verdict } = finding;
-        text += &format!("| {} | {} | {verdict} |\n", cell(question), cell(answer));
-    }
-    text.push('\n');
-    for note in page.notes.iter().skip(1) {
-        text += &format!("- {note}\n");
-    }
-    text += &format!("\n```sh\n{command}\n```\n\n");
-    for figure in &page.figures {
-        let title =
-            if figure.chart.title.is_empty() { &figure.chart.y_title } else { &figure.chart.title };
-        text += &format!("![{title}]({name}/figures/{}.svg)\n", figure.stem);
-    }
-    text.push('\n');
-    text
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
 }

@@ -150,10 +150,10 @@ mod tests {
         let results = results(&[("a", vec![fast.clone(); 3]), ("b", vec![slow; 3])]);
         let finding = sooner(&results, Some(0.5), &["a"], &["b"]);
         assert_eq!(finding.verdict, Verdict::Holds);
-        assert_eq!(finding.answer, "to 0.5: a 1, b 10, ratio 10.00");
+        assert_eq!(finding.answer, "to 0.5000: a 1, b 10, ratio 10.00");
         // Without a target the best that both come to: 0.2, not 0.1.
         let finding = sooner(&results, None, &["a"], &["b"]);
-        assert_eq!(finding.answer, "to 0.2: a 2, b 20, ratio 10.00");
+        assert_eq!(finding.answer, "to 0.2000: a 2, b 20, ratio 10.00");
         // Who never comes there is not sooner, whatever it cost.
         let finding = sooner(&results, Some(0.15), &["a"], &["b"]);
         assert_eq!(finding.verdict, Verdict::DoesNotHold);
@@ -167,7 +167,7 @@ mod tests {
         let ends = |losses: [f64; 2]| losses.map(|loss| record(&[(1.0, 0.0), (loss, 7.0)])).into();
         let results = results(&[("a", ends([0.1, 0.3])), ("b", ends([0.2, 0.2]))]);
         let finding = sooner(&results, None, &["a"], &["b"]);
-        assert_eq!(finding.answer, "to 0.3: a 7, b 7, ratio 1.00");
+        assert_eq!(finding.answer, "to 0.3000: a 7, b 7, ratio 1.00");
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         let finding = sooner(&results, Some(0.1), &["a"], &["d"]);
         assert_eq!(
             (finding.verdict, finding.answer.as_str()),
-            (Verdict::Holds, "to 0.1: a 1, d diverged")
+            (Verdict::Holds, "to 0.1000: a 1, d diverged")
         );
         let finding = sooner(&results, Some(0.1), &["d"], &["a"]);
         assert_eq!(finding.verdict, Verdict::DoesNotHold);

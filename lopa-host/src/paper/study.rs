@@ -53,6 +53,9 @@ pub struct Study {
     #[serde(default)]
     case: Vec<Setting>,
     check: Vec<Check>,
+    /// What is measured besides.
+    #[serde(default)]
+    aside: Vec<Check>,
 }
 
 /// How step sizes are sought, with the same budget for every arm.
@@ -132,6 +135,8 @@ pub enum StudyError {
         /// Why.
         error: ConfigError,
     },
+    /// Nothing judges its claim: it would hold whatever is measured.
+    Unjudged,
     /// A check names an arm that is not there.
     Missing {
         /// The name.
@@ -146,6 +151,7 @@ impl fmt::Display for StudyError {
         match self {
             Self::Syntax(error) => f.write_str(error.trim_end()),
             Self::Arm { name, error } => write!(f, "{name}: {error}"),
+            Self::Unjudged => f.write_str("check is empty: a claim needs a rule that judges it"),
             Self::Missing { name, arms } => {
                 write!(f, "a check names {name:?}, but there are {}", arms.join("; "))
             }
@@ -159,9 +165,11 @@ impl Study {
     /// Reads a study.
     ///
     /// # Errors
-    /// Names the line of what nobody understands.
+    /// Names the line of what nobody understands, and refuses a claim that nothing judges.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
-        toml::from_str(text).map_err(|error| StudyError::Syntax(error.to_string()))
+        let study: Self =
+            toml::from_str(text).map_err(|error| StudyError::Syntax(error.to_string()))?;
+        if study.check.is_empty() { Err(StudyError::Unjudged) } else { Ok(study) }
     }
 
     /// What is run: every variant in every case. Public data sets are sought in `data`, each in a folder of its name.
@@ -212,7 +220,7 @@ impl Study {
             }
         }
         let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
-        let asked = self.check.iter().flat_map(|check| check.arms(&arms));
+        let asked = self.rules().flat_map(|check| check.arms(&arms));
         match asked.into_iter().find(|name| !names.contains(name)) {
             Some(name) => Err(StudyError::Missing { name, arms: names }),
             None => Ok(arms),
@@ -223,6 +231,17 @@ impl Study {
     #[must_use]
     pub fn checks(&self) -> &[Check] {
         &self.check
+    }
+
+    /// Rules for what is worth knowing but does not decide on the claim.
+    #[must_use]
+    pub fn asides(&self) -> &[Check] {
+        &self.aside
+    }
+
+    /// Those that judge the claim, and then the others.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &Check> {
+        self.check.iter().chain(&self.aside)
     }
 
     /// How many seeds every arm gets.
@@ -247,11 +266,17 @@ impl Study {
         Some(Tune { experiment, trials, seed: 1, seeds, metric, over, range, outer_range })
     }
 
+    /// What a search for step sizes goes by, if there is one.
+    #[must_use]
+    pub fn sought(&self) -> Option<Metric> {
+        self.tune.as_ref().map(|table| table.metric)
+    }
+
     /// Everything that is drawn or judged.
     fn metrics(&self) -> Vec<Metric> {
         let mut metrics = self.figures.clone();
         metrics.extend(self.against.iter().filter_map(|name| Metric::named(name)));
-        metrics.extend(self.check.iter().flat_map(Check::metrics));
+        metrics.extend(self.rules().flat_map(Check::metrics));
         let mut seen = Vec::new();
         metrics.retain(|metric| !seen.contains(metric) && (seen.push(*metric), true).1);
         metrics
@@ -334,6 +359,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_measured_besides_is_recorded_and_judges_nothing() {
+        let aside = "aside = [{ rule = \"better\", metric = \"consensus\", who = \"a, few\", than = \"b, few\" }]\n";
+        let study = Study::parse(&format!("{aside}{STUDY}")).unwrap();
+        assert_eq!((study.checks().len(), study.asides().len()), (1, 1));
+        let arm = &study.arms(Mode::Whole, None).unwrap()[0];
+        let metrics = arm.experiment.run.metrics.metrics();
+        assert_eq!(metrics, [Metric::OuterLoss, Metric::Consensus, Metric::HessianVectors]);
+    }
+
+    #[test]
     fn step_sizes_go_with_a_power_of_the_quantity() {
         let text = STUDY
             .replace("gamma = 0.4, tau = 0.4 } }", "gamma = 0.4, tau = 0.4 } }, steps = -0.5")
@@ -361,6 +396,14 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert!(error(&STUDY.replace("\"a, few\"", "\"c\"")).contains("a check names \"c\""));
+        let aside =
+            "aside = [{ rule = \"rate\", metric = \"consensus\", who = \"d\", power = 1 }]\n";
+        assert!(error(&format!("{aside}{STUDY}")).contains("a check names \"d\""));
+        let unjudged = STUDY.lines().map(|line| match line.trim().starts_with("check") {
+            true => "check = []\n".to_owned(),
+            false => format!("{line}\n"),
+        });
+        assert!(error(&unjudged.collect::<String>()).contains("check is empty"));
         assert!(error(&STUDY.replace("claim", "clam")).contains("unknown field `clam`"));
         assert!(error(&STUDY.replace("gamma = 0.4, ", "")).contains("a, few: algorithm: missing"));
     }

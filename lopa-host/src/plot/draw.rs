@@ -1,29 +1,14 @@
 //! A chart, drawn as SVG.
-//!
-//! What is ink, grid or paper has a class of its own: a page may colour it anew for a dark screen.
 
 use std::fmt::Write as _;
 
-use super::axis::{Axis, Label};
+use super::axis::Axis;
+use super::frame::{self, HEIGHT, INK, LARGE, Titles, WIDTH, short};
 use super::legend::{self, Entry, GAP, Inside, SAMPLE, SIZE};
 use super::shape::{Area, Shape};
-use super::text::{escaped, fitted};
+use super::text::escaped;
 use super::{Chart, Line};
 use crate::record::Scale;
-
-/// The width of a picture: at three quarters of it, the column of a paper.
-const WIDTH: f64 = 440.0;
-/// The height of what lies between the axes.
-const HEIGHT: f64 = 224.0;
-/// The size of the letters at ticks.
-const SMALL: f64 = 11.5;
-/// The size of the axes' titles.
-const LARGE: f64 = 13.0;
-/// The font; all but the last have the same widths.
-const FONT: &str = "Arimo, Helvetica, Arial, Liberation Sans, sans-serif";
-/// Words and axes.
-const INK: &str = "#222222";
-const GRID: &str = "#e4e7ea";
 
 /// The colours of Okabe and Ito that are dark enough on white, the clearest first.
 pub(crate) const COLOURS: [&str; 7] =
@@ -39,53 +24,34 @@ fn look(line: &Line) -> (&'static str, &'static str) {
 /// The chart as SVG.
 pub(super) fn svg(chart: &Chart) -> String {
     let (x_axis, y_axis) = axes(chart);
-    // A machine without these fonts has a wider one, as a rule.
-    let labels = y_axis.ticks.iter().map(|tick| 1.18 * tick.label.width(SMALL));
-    let title_room = if chart.y_title.trim().is_empty() { 6.0 } else { 22.0 };
-    let left = (title_room + labels.fold(0.0, f64::max) + 9.0).clamp(56.0, 0.5 * WIDTH);
-    // The last label may reach out of the plot.
-    let right = x_axis.ticks.last().map_or(0.0, |tick| {
-        let past = x_axis.place(tick.at) * (WIDTH - left - 9.0) + tick.label.width(SMALL) / 2.0;
-        past - (WIDTH - left - 9.0)
-    });
-    let mut area =
-        Area { left, top: 0.0, width: WIDTH - left - 9.0 - right.max(0.0), height: HEIGHT };
-
-    let mut top = 10.0;
-    if !chart.title.trim().is_empty() {
-        top += 22.0;
-    }
-    if y_axis.factor.is_some() {
-        top += 12.0;
-    }
+    let titles = Titles { title: &chart.title, x: &chart.x_title, y: &chart.y_title };
+    let mut top = frame::top(&titles, &y_axis);
+    let (mut area, mut height) = frame::area(&titles, &x_axis, &y_axis, top);
     let shapes_at = |area: &Area| -> Vec<Shape> {
         chart.lines.iter().map(|line| Shape::new(line, &x_axis, &y_axis, area)).collect()
     };
-    let mut shapes = shapes_at(&Area { top, ..area });
+    let mut shapes = shapes_at(&area);
     let shown = legend::needed(&chart.lines, &chart.y_title);
-    let boxed =
-        if shown { legend::inside(&chart.lines, &shapes, &Area { top, ..area }) } else { None };
+    let boxed = if shown { legend::inside(&chart.lines, &shapes, &area) } else { None };
     let mut rows = Vec::new();
     if shown && boxed.is_none() {
-        let (mut entries, height) = legend::above(&chart.lines, area.left, area.width);
+        let names = chart.lines.iter().map(|line| line.name.as_str());
+        let (mut entries, above) = legend::above(names, [SAMPLE, 3.0 * GAP], area.left, area.width);
         for entry in &mut entries {
             entry.at[1] += if chart.title.trim().is_empty() { 6.0 } else { 28.0 };
         }
-        (rows, top) = (entries, top + height);
-    }
-    area.top = top;
-    if boxed.is_none() {
+        (rows, top) = (entries, top + above);
+        (area, height) = frame::area(&titles, &x_axis, &y_axis, top);
         shapes = shapes_at(&area);
     }
-    let height = area.bottom() + if chart.x_title.trim().is_empty() { 28.0 } else { 46.0 };
 
-    let mut text = head(chart, height);
-    grid(&mut text, &x_axis, &y_axis, &area);
+    let mut text = frame::head(&titles, height);
+    frame::grid(&mut text, Some(&x_axis), &y_axis, &area);
     for (line, shape) in chart.lines.iter().zip(&shapes) {
         bands(&mut text, line, shape);
     }
-    frame(&mut text, &x_axis, &y_axis, &area);
-    titles(&mut text, chart, &x_axis, &y_axis, &area);
+    frame::frame(&mut text, &x_axis, &y_axis, &area);
+    frame::titles(&mut text, &titles, &x_axis, &y_axis, &area);
     for (line, shape) in chart.lines.iter().zip(&shapes) {
         curve(&mut text, line, shape);
     }
@@ -164,131 +130,6 @@ fn foot(mut values: Vec<f64>, lines: usize) -> f64 {
         .rev()
         .find(|&at| decades(values[at - 1], values[at]) > decades(values[at], most).max(3.0));
     values[far.unwrap_or(0)]
-}
-
-fn head(chart: &Chart, height: f64) -> String {
-    let whole = if chart.title.trim().is_empty() {
-        format!("{} against {}", chart.y_title, chart.x_title)
-    } else {
-        chart.title.clone()
-    };
-    let height = short(height);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\" font-family=\"{FONT}\" text-anchor=\"middle\" role=\"img\">\n\
-         <title>{}</title>\n\
-         <rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-        escaped(&whole)
-    )
-}
-
-/// Thin lines behind everything, at the ticks with labels.
-fn grid(text: &mut String, x_axis: &Axis, y_axis: &Axis, area: &Area) {
-    let mut path = String::new();
-    for tick in &x_axis.ticks {
-        let x = short(area.x(x_axis, tick.at));
-        let _ = write!(path, "M{x} {}V{}", short(area.top), short(area.bottom()));
-    }
-    for tick in &y_axis.ticks {
-        let y = short(area.y(y_axis, tick.at));
-        let _ = write!(path, "M{} {y}H{}", short(area.left), short(area.right()));
-    }
-    let _ = writeln!(
-        text,
-        "<path class=\"grid\" d=\"{path}\" fill=\"none\" stroke=\"{GRID}\" stroke-width=\"0.8\"/>"
-    );
-}
-
-/// The axes with their ticks and labels.
-fn frame(text: &mut String, x_axis: &Axis, y_axis: &Axis, area: &Area) {
-    let (left, bottom) = (area.left, area.bottom());
-    let mut path =
-        format!("M{} {}V{}H{}", short(left), short(area.top), short(bottom), short(area.right()));
-    let all = |axis: &Axis| -> Vec<(f64, f64)> {
-        let ticks = axis.ticks.iter().map(|tick| (tick.at, 4.5));
-        ticks.chain(axis.minor.iter().map(|at| (*at, 2.5))).collect()
-    };
-    for (at, long) in all(x_axis) {
-        let _ = write!(path, "M{} {}v{long}", short(area.x(x_axis, at)), short(bottom));
-    }
-    for (at, long) in all(y_axis) {
-        let _ = write!(path, "M{} {}h-{long}", short(left), short(area.y(y_axis, at)));
-    }
-    let _ = writeln!(
-        text,
-        "<path class=\"axis\" d=\"{path}\" fill=\"none\" stroke=\"{INK}\" stroke-width=\"0.9\"/>"
-    );
-    let _ = writeln!(text, "<g class=\"ink\" font-size=\"{SMALL}\" fill=\"{INK}\">");
-    // Labels that would touch their neighbour are left out.
-    let mut end = f64::NEG_INFINITY;
-    for tick in &x_axis.ticks {
-        let (x, half) = (area.x(x_axis, tick.at), tick.label.width(SMALL) / 2.0);
-        if x - half > end + 3.0 {
-            end = x + half;
-            label(text, &tick.label, [x, bottom + 18.0], "");
-        }
-    }
-    for tick in &y_axis.ticks {
-        let y = area.y(y_axis, tick.at) + 0.35 * SMALL;
-        label(text, &tick.label, [left - 8.0, y], " text-anchor=\"end\"");
-    }
-    *text += "</g>\n";
-}
-
-fn label(text: &mut String, label: &Label, [x, y]: [f64; 2], anchor: &str) {
-    let _ = write!(text, "<text x=\"{}\" y=\"{}\"{anchor}>{}", short(x), short(y), label.word);
-    if !label.raised.is_empty() {
-        let _ = write!(
-            text,
-            "<tspan dy=\"{}\" font-size=\"{}\">{}</tspan>",
-            short(-0.38 * SMALL),
-            short(0.72 * SMALL),
-            label.raised
-        );
-    }
-    *text += "</text>\n";
-}
-
-fn titles(text: &mut String, chart: &Chart, x_axis: &Axis, y_axis: &Axis, area: &Area) {
-    let _ = writeln!(text, "<g class=\"ink\" font-size=\"{LARGE}\" fill=\"{INK}\">");
-    let middle = [area.left + area.width / 2.0, area.top + area.height / 2.0];
-    if !chart.title.trim().is_empty() {
-        // Bold letters are a little wider.
-        let title = fitted(&chart.title, 1.08 * LARGE, WIDTH - 20.0);
-        let _ = writeln!(
-            text,
-            "<text x=\"{}\" y=\"19\" font-weight=\"bold\">{}</text>",
-            short(WIDTH / 2.0),
-            escaped(&title)
-        );
-    }
-    if !chart.x_title.trim().is_empty() {
-        let title = fitted(&chart.x_title, LARGE, area.width);
-        let (x, y) = (short(middle[0]), short(area.bottom() + 37.0));
-        let _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\">{}</text>", escaped(&title));
-    }
-    if !chart.y_title.trim().is_empty() {
-        let title = fitted(&chart.y_title, LARGE, area.height);
-        let _ = writeln!(
-            text,
-            "<text transform=\"translate(16 {}) rotate(-90)\">{}</text>",
-            short(middle[1]),
-            escaped(&title)
-        );
-    }
-    let mut factor = |words: &Option<String>, [x, y]: [f64; 2], anchor: &str| {
-        if let Some(words) = words {
-            let _ = writeln!(
-                text,
-                "<text x=\"{}\" y=\"{}\" font-size=\"{SMALL}\" text-anchor=\"{anchor}\">{words}</text>",
-                short(x),
-                short(y)
-            );
-        }
-    };
-    factor(&y_axis.factor, [area.left, area.top - 7.0], "start");
-    factor(&x_axis.factor, [area.right(), area.bottom() + 34.0], "end");
-    *text += "</g>\n";
 }
 
 fn bands(text: &mut String, line: &Line, shape: &Shape) {
@@ -385,11 +226,4 @@ fn names(text: &mut String, lines: &[Line], entries: &[Entry]) {
         );
     }
     *text += "</g>\n";
-}
-
-/// A hundredth of a unit is finer than any printer.
-fn short(a: f64) -> String {
-    let word = format!("{a:.2}");
-    let word = word.trim_end_matches('0').trim_end_matches('.');
-    if word == "-0" { "0".into() } else { word.into() }
 }

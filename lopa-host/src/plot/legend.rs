@@ -16,7 +16,7 @@ pub(crate) const GAP: f64 = 6.0;
 /// A name and where it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// The line it stands for.
+    /// What it stands for, by its number.
     pub line: usize,
     /// Its name, cut to fit.
     pub name: String,
@@ -78,18 +78,24 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
     Some(Inside { area, entries: entries.collect() })
 }
 
-/// Names in rows as wide as the plot, from the top of the paper, and how high they are.
-pub(crate) fn above(lines: &[Line], left: f64, room: f64) -> (Vec<Entry>, f64) {
+/// Names in rows as wide as the plot, from the top of the paper, each behind a sample of this width and so far from the
+/// one before it; and how high they are.
+pub(crate) fn above<'a>(
+    names: impl Iterator<Item = &'a str>,
+    [sample, gap]: [f64; 2],
+    left: f64,
+    room: f64,
+) -> (Vec<Entry>, f64) {
     let (mut x, mut y) = (left, ROW / 2.0);
     let mut entries = Vec::new();
-    for (line, Line { name, .. }) in lines.iter().enumerate() {
-        let name = fitted(name, SIZE, room - SAMPLE - GAP);
-        let wide = SAMPLE + GAP + width(&name, SIZE);
+    for (line, name) in names.enumerate() {
+        let name = fitted(name, SIZE, room - sample - GAP);
+        let wide = sample + GAP + width(&name, SIZE);
         if x > left && x + wide > left + room {
             (x, y) = (left, y + ROW);
         }
         entries.push(Entry { line, name, at: [x, y] });
-        x += wide + 3.0 * GAP;
+        x += wide + gap;
     }
     (entries, y + ROW / 2.0 + GAP)
 }
@@ -159,8 +165,9 @@ mod tests {
 
     #[test]
     fn rows_above_are_no_wider_than_the_plot() {
-        let lines: Vec<Line> = (0..9).map(|k| Line::new("x".repeat(k * 30), Vec::new())).collect();
-        let (entries, height) = above(&lines, 50.0, 300.0);
+        let names: Vec<String> = (0..9).map(|k| "x".repeat(k * 30)).collect();
+        let (entries, height) =
+            above(names.iter().map(String::as_str), [SAMPLE, 18.0], 50.0, 300.0);
         assert!(entries.len() == 9 && height > 5.0 * ROW);
         for entry in entries {
             let end = entry.at[0] + SAMPLE + GAP + width(&entry.name, SIZE);

@@ -9,6 +9,8 @@
 //!   triangle at its foot, so is a point that alone would stretch it by decades; a negative value makes it linear;
 //! - thousands of points as what can be seen of them, extremes kept.
 //!
+//! [`Bars`] are counts in parts, such as the classes of every node's samples, in the same look.
+//!
 //! The same chart gives the same bytes everywhere. [`png`] needs no fonts on the machine: it brings Arimo along,
 //! and signs of DejaVu Sans (`fonts/README.md` has their licences).
 //!
@@ -27,14 +29,18 @@
 
 mod axis;
 mod band;
+mod bars;
 mod draw;
+mod frame;
 mod legend;
 mod png;
 mod shape;
 mod text;
 
 pub use band::{Spread, confidence_quantile, spread};
+pub use bars::Bars;
 pub use png::{PngError, png};
+pub(crate) use text::capital;
 pub use text::{escaped, number};
 
 use crate::record::Scale;

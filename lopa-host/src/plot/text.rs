@@ -33,6 +33,13 @@ pub fn escaped(text: &str) -> String {
     result
 }
 
+/// As a heading or a sentence begins.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
 /// How wide a letter is, as a share of the size; what is not in the table, about.
 fn letter(letter: char) -> f64 {
     match letter {

@@ -2,45 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::Figure;
 use crate::plot::{Chart, Line, spread};
 use crate::record::{Column, Record, Scale};
 
 /// What tells sets of samples apart in the name of a column; what is the same behind it belongs in one chart.
 const SETS: [&str; 5] = ["train_", "training_", "validation_", "val_", "test_"];
-
-/// A chart and what is said of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// The name of its file, without ending: small letters, digits, `_` and `-` only.
-    pub stem: String,
-    /// The names of the columns it shows.
-    pub columns: Vec<String>,
-    /// The chart.
-    pub chart: Chart,
-    /// What it means, in a line.
-    pub explanation: String,
-}
-
-impl Figure {
-    /// A chart of these columns; other signs in `stem` become `-`.
-    #[must_use]
-    pub fn new(stem: &str, columns: Vec<String>, chart: Chart) -> Self {
-        let plain = |letter: char| match letter.to_ascii_lowercase() {
-            fine @ ('a'..='z' | '0'..='9' | '_' | '-') => fine,
-            _ => '-',
-        };
-        let stem = stem.chars().map(plain).collect();
-        Self { stem, columns, chart, explanation: String::new() }
-    }
-
-    /// With an explanation, before the one it has.
-    #[must_use]
-    pub fn explained(mut self, explanation: &str) -> Self {
-        let both = [explanation.trim(), self.explanation.trim()];
-        self.explanation = both.join(" ").trim().to_owned();
-        self
-    }
-}
 
 /// A chart for every column of a record, against the column `x`; what was measured of training, validation and test
 /// samples alike comes together. A column without a figure has no chart, nor has the iteration.

@@ -1,7 +1,7 @@
 //! All there is to see of a run, in one page that needs nothing else.
 //!
 //! [`charts`] makes the figures of one run, [`overlay`] those of several side by side, [`averaged`] means with bands
-//! over seeds; [`summary`] is a table of a record's first, best and last figures. A [`Report`] puts them together:
+//! over seeds, [`labels`] bars of the classes of every node; [`summary`] is a table of a record's first, best and last figures. A [`Report`] puts them together:
 //!
 //! ```
 //! use lopa_host::record::{Column, Record, Scale};
@@ -20,14 +20,18 @@
 //! ```
 
 mod charts;
+mod figure;
+mod labels;
 mod run;
 mod table;
 
-pub use charts::{Figure, averaged, charts, overlay};
+pub use charts::{averaged, charts, overlay};
+pub use figure::{Drawing, Figure};
+pub use labels::labels;
 pub use run::of_run;
 pub use table::{Table, summary};
 
-use crate::plot::{Chart, escaped};
+use crate::plot::{Chart, capital, escaped};
 use crate::record::Scale;
 
 /// How the page looks; charts are coloured anew on a dark screen.
@@ -44,7 +48,7 @@ pub struct Report {
     pub tiles: Vec<(String, String)>,
     /// The network's picture, of [`drawing::svg`](crate::topology::drawing::svg): it is taken as it is.
     pub network: Option<String>,
-    /// The charts, each with a line on what it means.
+    /// The drawings, each with a line on what it means.
     pub figures: Vec<Figure>,
     /// Tables.
     pub tables: Vec<Table>,
@@ -109,20 +113,16 @@ impl Report {
     }
 }
 
-/// A chart with its name and meaning; where powers and even steps both make sense, a click changes them.
+/// A drawing with its name and meaning; where powers and even steps both make sense, a click changes them.
 fn card(number: usize, figure: &Figure) -> String {
-    let mut chart = figure.chart.clone();
+    let title = escaped(&capital(figure.drawing.name()));
+    let mut drawing = figure.drawing.clone();
     // The page has a heading for it.
-    let title = std::mem::take(&mut chart.title);
-    let title = capital(if title.trim().is_empty() { &chart.y_title } else { &title });
-    let (first, second) = (chart.svg(), other(&chart));
+    drawing.title_mut().clear();
+    let (first, second) = (drawing.svg(), drawing.chart().and_then(other));
     let mut text = format!("<figure class=\"card chart\" id=\"figure-{number}\">\n");
     match second {
-        Some(second) => {
-            let (now, then) = match chart.y_scale {
-                Scale::Logarithmic => ("logarithmic", "linear"),
-                Scale::Linear => ("linear", "logarithmic"),
-            };
+        Some((second, now, then)) => {
             text += &format!(
                 "<input class=\"other\" type=\"checkbox\" id=\"other-{number}\" aria-label=\"{then} axis\"/>\n\
                  <h3>{title}<label class=\"switch\" for=\"other-{number}\"><span class=\"off\">{now}</span>\
@@ -133,7 +133,7 @@ fn card(number: usize, figure: &Figure) -> String {
         None => text += &format!("<h3>{title}</h3>\n<div>{first}</div>\n"),
     }
     let mut words = figure.explanation.trim().to_owned();
-    if chart.has_marks() {
+    if drawing.chart().is_some_and(Chart::has_marks) {
         words += " \u{25be}\u{a0}marks zero, or what lies far below the axis.";
     }
     if !words.is_empty() {
@@ -142,21 +142,13 @@ fn card(number: usize, figure: &Figure) -> String {
     text + "</figure>\n"
 }
 
-/// The chart on the other scale, if it is another picture.
-fn other(chart: &Chart) -> Option<String> {
+/// The chart on the other scale, if it is another picture, and what the scales are called.
+fn other(chart: &Chart) -> Option<(String, &'static str, &'static str)> {
     let mut values = chart.lines.iter().flat_map(|line| &line.points).map(|point| point[1]);
-    let y_scale = match chart.y_scale {
-        Scale::Logarithmic => Scale::Linear,
-        // Accuracies and counts are rarely looked at by powers.
-        Scale::Linear => return None,
-    };
-    // A negative figure has already made the axis linear.
-    (!values.any(|y| y < 0.0)).then(|| Chart { y_scale, ..chart.clone() }.svg())
-}
-
-/// As a heading begins, and escaped.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
-    escaped(&(first.unwrap_or_default() + letters.as_str()))
+    // Accuracies and counts are rarely looked at by powers; a negative figure has already made the axis linear.
+    if chart.y_scale == Scale::Linear || values.any(|y| y < 0.0) {
+        return None;
+    }
+    let even = Chart { y_scale: Scale::Linear, ..chart.clone() };
+    Some((even.svg(), "logarithmic", "linear"))
 }

@@ -80,5 +80,5 @@ fn last_of_nodes(record: &Record) -> Option<Table> {
         .map(|row| row[1..].iter().map(|a| a.map_or(String::new(), number)).collect())
         .collect();
     let head = record.columns()[1..].iter().map(|column| column.title.clone()).collect();
-    Some(Table { title: "Single nodes".into(), head, rows })
+    Some(Table { title: "Single nodes".into(), head, rows, prose: false })
 }

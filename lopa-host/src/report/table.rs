@@ -12,6 +12,8 @@ pub struct Table {
     pub head: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
+    /// Whether cells are sentences: all but the last of a row may take several lines.
+    pub prose: bool,
 }
 
 impl Table {
@@ -23,8 +25,9 @@ impl Table {
             format!("<tr>{cells}</tr>\n")
         };
         let rows: String = self.rows.iter().map(|cells| row(cells, "td")).collect();
+        let prose = if self.prose { " class=\"prose\"" } else { "" };
         format!(
-            "<h2>{}</h2>\n<div class=\"card wide\"><table>\n<thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+            "<h2>{}</h2>\n<div class=\"card wide\"><table{prose}>\n<thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
             escaped(&self.title),
             row(&self.head, "th").trim_end()
         )
@@ -64,7 +67,7 @@ pub fn summary(record: &Record) -> Table {
             number(last.1),
         ]);
     }
-    Table { title: "First, best and last".into(), head, rows }
+    Table { title: "First, best and last".into(), head, rows, prose: false }
 }
 
 /// Whether more is better (1) or less is (-1).

@@ -1,0 +1,174 @@
+//! What came of a study, and the files that tell it.
+
+use serde::Serialize;
+
+use super::{Arm, Finding, Mode, Results, Study, Verdict, page, section};
+use crate::config::AlgorithmTable;
+use crate::files::{self, WriteError};
+use crate::outputs::Outputs;
+use crate::report::Figure;
+use crate::tune::{Trial, csv};
+
+/// What came of a study.
+#[derive(Debug, Clone)]
+pub struct Account<'a> {
+    /// Its name, and that of its folder.
+    pub name: &'a str,
+    /// What names it on a command line: its name, or its file.
+    pub call: &'a str,
+    /// The options behind that: those that matter, and where data and results are.
+    pub options: &'a str,
+    /// What was asked.
+    pub study: &'a Study,
+    /// What was run, with the step sizes that were found.
+    pub arms: &'a [Arm],
+    /// How much time there was.
+    pub mode: Mode,
+    /// The search for the step sizes of every arm; none if they are the study's.
+    pub searches: &'a [(String, Vec<Trial>)],
+    /// What was measured.
+    pub results: &'a Results,
+    /// The labels of the nodes, a figure a case, if they are wanted.
+    pub labels: &'a [Figure],
+}
+
+/// A study in `study.json`.
+#[derive(Debug, Serialize)]
+struct Summary<'a> {
+    study: &'a str,
+    title: &'a str,
+    claim: &'a str,
+    place: &'a str,
+    verdict: Verdict,
+    findings: &'a [Finding],
+    asides: &'a [Finding],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<Steps<'a>>,
+    quick: bool,
+    seeds: usize,
+    command: String,
+    call: &'a str,
+    options: &'a str,
+}
+
+/// What was found for an arm.
+#[derive(Debug, Serialize)]
+struct Steps<'a> {
+    arm: &'a str,
+    trials: usize,
+    algorithm: &'a AlgorithmTable,
+}
+
+impl Account<'_> {
+    /// What judges the claim.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        self.study.checks().iter().map(|check| check.judge(self.arms, self.results)).collect()
+    }
+
+    /// What is worth knowing besides.
+    #[must_use]
+    pub fn asides(&self) -> Vec<Finding> {
+        self.study.asides().iter().map(|check| check.judge(self.arms, self.results)).collect()
+    }
+
+    /// What gives it again.
+    #[must_use]
+    pub fn command(&self) -> String {
+        format!("lopa paper {} {}", self.call, self.options)
+    }
+
+    /// On how many seeds every arm ran.
+    #[must_use]
+    pub fn seeds(&self) -> usize {
+        self.results.values().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// The arms with how many step sizes were tried for each, and whether one of them did not diverge.
+    pub(super) fn sought(&self) -> impl Iterator<Item = (&Arm, usize, bool)> {
+        self.arms.iter().filter_map(|arm| {
+            let (_, trials) = self.searches.iter().find(|(name, _)| *name == arm.name)?;
+            let tried = trials.iter().filter(|trial| trial.rung == 0).count();
+            Some((arm, tried, trials.iter().any(|trial| trial.figure.is_some())))
+        })
+    }
+
+    /// For people, in lines: the verdict, and every finding.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let findings = self.findings();
+        let mut text = format!("{}: {}\n", self.name, Verdict::of(&findings));
+        for (also, all) in [("", findings), ("also measured, ", self.asides())] {
+            for Finding { question, answer, verdict } in all {
+                text += &format!("  {also}{verdict}: {question}: {answer}\n");
+            }
+        }
+        text
+    }
+
+    /// Writes its folder: figures, `records.csv`, `study.json`, `report.html`, `section.md`, and `tune.csv` if step sizes
+    /// were sought.
+    ///
+    /// # Errors
+    /// Says which path could not be written; the tables and pages of an earlier run are then as they were.
+    pub fn write(&self, outputs: &Outputs) -> Result<(), WriteError> {
+        let report = page::report(self);
+        outputs.draw(&report.figures)?;
+        let mut all = vec![
+            ("records.csv", self.records()),
+            ("study.json", self.json()),
+            ("report.html", report.html()),
+            ("section.md", section::markdown(self, &report)),
+        ];
+        let rows: Vec<(&str, &[Trial])> =
+            self.searches.iter().map(|(arm, trials)| (&**arm, &trials[..])).collect();
+        match self.study.sought() {
+            Some(metric) => all.push(("tune.csv", csv(&rows, metric))),
+            // An earlier search is none of this study.
+            None => drop(std::fs::remove_file(outputs.folder().join("tune.csv"))),
+        }
+        let placed = |(name, text)| (outputs.folder().join(name), text);
+        files::put_all(&all.into_iter().map(placed).collect::<Vec<_>>())
+    }
+
+    fn json(&self) -> String {
+        let (findings, asides) = (self.findings(), self.asides());
+        let steps = self.sought().map(|(arm, trials, _)| Steps {
+            arm: &arm.name,
+            trials,
+            algorithm: &arm.experiment.algorithm,
+        });
+        let summary = Summary {
+            study: self.name,
+            title: &self.study.title,
+            claim: &self.study.claim,
+            place: &self.study.place,
+            verdict: Verdict::of(&findings),
+            findings: &findings,
+            asides: &asides,
+            steps: steps.collect(),
+            quick: self.mode == Mode::Quick,
+            seeds: self.seeds(),
+            command: self.command(),
+            call: self.call,
+            options: self.options,
+        };
+        // Plain numbers, texts and lists: nothing here can fail to be JSON.
+        serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n"
+    }
+
+    /// All records in one table: arm and seed in front.
+    fn records(&self) -> String {
+        let Some(first) = self.results.values().flatten().flatten().next() else {
+            return String::new();
+        };
+        let mut text = format!("arm,seed,{}\n", first.names());
+        for (arm, records) in self.results {
+            for (seed, record) in records.iter().enumerate() {
+                let before = format!("\"{}\",{seed},", arm.replace('"', "\"\""));
+                text += &record.as_ref().map_or(String::new(), |record| record.lines(&before));
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,130 @@
+//! A study's section of the results page, in Markdown.
+//!
+//! It stands beside the study's other files and links to them with `./`: [`moved`] makes these links those of a page one
+//! folder above.
+
+use super::{Account, Mode, Verdict, page};
+use crate::plot::escaped;
+use crate::report::{Report, Table};
+
+/// How a section begins; what does not is none.
+pub(super) const BEGIN: &str = "<a id=\"";
+
+/// The section of a study with this report.
+pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
+    let study = account.study;
+    let verdict = Verdict::of(&account.findings());
+    let seeds = account.seeds();
+    let form = match account.mode {
+        Mode::Quick => "quick form",
+        Mode::Whole => "whole form",
+    };
+    let mut text = format!(
+        "{BEGIN}{}\"></a>\n\n## {}\n\n> {}\n>\n> {}\n\n**Verdict: {verdict}** ({form}, {seeds} {}).\n\n",
+        anchor(account.name),
+        line(&study.title),
+        line(&study.claim),
+        line(&study.place),
+        if seeds == 1 { "seed" } else { "seeds" }
+    );
+    text += &table(&page::found(page::FOUND, &account.findings()));
+    let asides = account.asides();
+    if !asides.is_empty() {
+        text += "Also measured; not counted in the verdict:\n\n";
+        text += &table(&page::found("", &asides));
+    }
+    for note in page::notes(account) {
+        text += &format!("- {}\n", line(&note));
+    }
+    text.push('\n');
+    if let Some(steps) = page::steps(account) {
+        text += "Step sizes, the best of a search with the same budget for every arm, on seeds that no run has; \
+                 [tune.csv](./tune.csv) has all trials:\n\n";
+        text += &table(&steps);
+    }
+    // Bars and lines in paragraphs of their own, two beside each other.
+    for alike in report.figures.chunk_by(|a, b| a.columns.is_empty() == b.columns.is_empty()) {
+        text += "<p>\n";
+        for figure in alike {
+            let (name, stem) = (line(&escaped(figure.drawing.name())), &figure.stem);
+            text += &format!("<img src=\"./figures/{stem}.svg\" width=\"49%\" alt=\"{name}\">\n");
+        }
+        text += "</p>\n\n";
+    }
+    text +=
+        "More in [report.html](./report.html), every figure in [records.csv](./records.csv).\n\n";
+    text + &format!("```sh\n{}\n```\n", line(&account.command()))
+}
+
+/// A section for a page in the folder above that of the study.
+pub(super) fn moved(section: &str, folder: &str) -> String {
+    let folder = encoded(folder);
+    section
+        .replace("](./", &format!("]({folder}/"))
+        .replace("src=\"./", &format!("src=\"{folder}/"))
+}
+
+/// What a link to the section of a study names.
+pub(super) fn anchor(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' })
+        .collect()
+}
+
+/// A text in one line of a table.
+pub(super) fn cell(text: &str) -> String {
+    line(text).replace('|', "\\|")
+}
+
+/// A text in one line: a break would end a list, a quotation or a heading.
+pub(super) fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn table(table: &Table) -> String {
+    let row = |cells: &[String]| {
+        let cells: String = cells.iter().map(|text| format!(" {} |", cell(text))).collect();
+        format!("|{cells}\n")
+    };
+    let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
+    format!("{}|{}\n{rows}\n", row(&table.head), "---|".repeat(table.head.len()))
+}
+
+/// A folder's name in a link.
+fn encoded(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                text.push(byte.into());
+            }
+            _ => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_into_the_folder() {
+        let section = "[a](./a.csv) <img src=\"./figures/b.svg\"> [c](https://example.org/./d)";
+        assert_eq!(
+            moved(section, "my study"),
+            "[a](my%20study/a.csv) <img src=\"my%20study/figures/b.svg\"> [c](https://example.org/./d)"
+        );
+        assert_eq!(anchor("my study"), "my-study");
+    }
+
+    #[test]
+    fn cells_stay_in_their_row() {
+        let text = table(&Table {
+            head: vec!["a".into(), "b".into()],
+            rows: vec![vec!["x|y".into(), "two\n\nlines".into()]],
+            ..Table::default()
+        });
+        assert_eq!(text, "| a | b |\n|---|---|\n| x\\|y | two lines |\n\n");
+    }
+}

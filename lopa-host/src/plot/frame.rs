@@ -1,0 +1,196 @@
+//! What every picture with axes has: the paper, the axes, their ticks and titles.
+//!
+//! What is ink, grid or paper has a class of its own: a page may colour it anew for a dark screen.
+
+use std::fmt::Write as _;
+
+use super::axis::{Axis, Label};
+use super::shape::Area;
+use super::text::{escaped, fitted};
+
+/// The width of a picture: at three quarters of it, the column of a paper.
+pub(super) const WIDTH: f64 = 440.0;
+/// The height of what lies between the axes.
+pub(super) const HEIGHT: f64 = 224.0;
+/// The size of the letters at ticks.
+pub(super) const SMALL: f64 = 11.5;
+/// The size of the axes' titles.
+pub(super) const LARGE: f64 = 13.0;
+/// The font; all but the last have the same widths.
+const FONT: &str = "Arimo, Helvetica, Arial, Liberation Sans, sans-serif";
+/// Words and axes.
+pub(super) const INK: &str = "#222222";
+const GRID: &str = "#e4e7ea";
+
+/// What is written around a plot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Titles<'a> {
+    /// Above it.
+    pub title: &'a str,
+    /// Below the horizontal axis.
+    pub x: &'a str,
+    /// Along the vertical axis.
+    pub y: &'a str,
+}
+
+/// Where a plot lies with this much above it, and how high the whole picture is; the labels of its axes have room.
+pub(super) fn area(titles: &Titles<'_>, x_axis: &Axis, y_axis: &Axis, top: f64) -> (Area, f64) {
+    // A machine without these fonts has a wider one, as a rule.
+    let labels = y_axis.ticks.iter().map(|tick| 1.18 * tick.label.width(SMALL));
+    let title_room = if titles.y.trim().is_empty() { 6.0 } else { 22.0 };
+    let left = (title_room + labels.fold(0.0, f64::max) + 9.0).clamp(56.0, 0.5 * WIDTH);
+    // The last label may reach out of the plot.
+    let right = x_axis.ticks.last().map_or(0.0, |tick| {
+        let past = x_axis.place(tick.at) * (WIDTH - left - 9.0) + tick.label.width(SMALL) / 2.0;
+        past - (WIDTH - left - 9.0)
+    });
+    let area = Area { left, top, width: WIDTH - left - 9.0 - right.max(0.0), height: HEIGHT };
+    let below = if titles.x.trim().is_empty() { 28.0 } else { 46.0 };
+    (area, area.bottom() + below)
+}
+
+/// How far down the title, and what all labels are multiples of, reach.
+pub(super) fn top(titles: &Titles<'_>, y_axis: &Axis) -> f64 {
+    let title = if titles.title.trim().is_empty() { 0.0 } else { 22.0 };
+    10.0 + title + if y_axis.factor.is_some() { 12.0 } else { 0.0 }
+}
+
+/// The beginning of a picture: white paper.
+pub(super) fn head(titles: &Titles<'_>, height: f64) -> String {
+    let whole = if titles.title.trim().is_empty() {
+        format!("{} against {}", titles.y, titles.x)
+    } else {
+        titles.title.to_owned()
+    };
+    let height = short(height);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" font-family=\"{FONT}\" text-anchor=\"middle\" role=\"img\">\n\
+         <title>{}</title>\n\
+         <rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+        escaped(&whole)
+    )
+}
+
+/// Thin lines behind everything, at the ticks with labels; upright ones where the horizontal axis has figures.
+pub(super) fn grid(text: &mut String, x_axis: Option<&Axis>, y_axis: &Axis, area: &Area) {
+    let mut path = String::new();
+    for (axis, tick) in x_axis.iter().flat_map(|axis| axis.ticks.iter().map(move |t| (axis, t))) {
+        let x = short(area.x(axis, tick.at));
+        let _ = write!(path, "M{x} {}V{}", short(area.top), short(area.bottom()));
+    }
+    for tick in &y_axis.ticks {
+        let y = short(area.y(y_axis, tick.at));
+        let _ = write!(path, "M{} {y}H{}", short(area.left), short(area.right()));
+    }
+    let _ = writeln!(
+        text,
+        "<path class=\"grid\" d=\"{path}\" fill=\"none\" stroke=\"{GRID}\" stroke-width=\"0.8\"/>"
+    );
+}
+
+/// The axes with their ticks and labels.
+pub(super) fn frame(text: &mut String, x_axis: &Axis, y_axis: &Axis, area: &Area) {
+    let (left, bottom) = (area.left, area.bottom());
+    let mut path =
+        format!("M{} {}V{}H{}", short(left), short(area.top), short(bottom), short(area.right()));
+    let all = |axis: &Axis| -> Vec<(f64, f64)> {
+        let ticks = axis.ticks.iter().map(|tick| (tick.at, 4.5));
+        ticks.chain(axis.minor.iter().map(|at| (*at, 2.5))).collect()
+    };
+    for (at, long) in all(x_axis) {
+        let _ = write!(path, "M{} {}v{long}", short(area.x(x_axis, at)), short(bottom));
+    }
+    for (at, long) in all(y_axis) {
+        let _ = write!(path, "M{} {}h-{long}", short(left), short(area.y(y_axis, at)));
+    }
+    let _ = writeln!(
+        text,
+        "<path class=\"axis\" d=\"{path}\" fill=\"none\" stroke=\"{INK}\" stroke-width=\"0.9\"/>"
+    );
+    let _ = writeln!(text, "<g class=\"ink\" font-size=\"{SMALL}\" fill=\"{INK}\">");
+    // Labels that would touch their neighbour are left out.
+    let mut end = f64::NEG_INFINITY;
+    for tick in &x_axis.ticks {
+        let (x, half) = (area.x(x_axis, tick.at), tick.label.width(SMALL) / 2.0);
+        if x - half > end + 3.0 {
+            end = x + half;
+            label(text, &tick.label, [x, bottom + 18.0], "");
+        }
+    }
+    for tick in &y_axis.ticks {
+        let y = area.y(y_axis, tick.at) + 0.35 * SMALL;
+        label(text, &tick.label, [left - 8.0, y], " text-anchor=\"end\"");
+    }
+    *text += "</g>\n";
+}
+
+fn label(text: &mut String, label: &Label, [x, y]: [f64; 2], anchor: &str) {
+    let _ = write!(text, "<text x=\"{}\" y=\"{}\"{anchor}>{}", short(x), short(y), label.word);
+    if !label.raised.is_empty() {
+        let _ = write!(
+            text,
+            "<tspan dy=\"{}\" font-size=\"{}\">{}</tspan>",
+            short(-0.38 * SMALL),
+            short(0.72 * SMALL),
+            label.raised
+        );
+    }
+    *text += "</text>\n";
+}
+
+/// The titles, and what the labels of an axis are multiples of.
+pub(super) fn titles(
+    text: &mut String,
+    titles: &Titles<'_>,
+    x_axis: &Axis,
+    y_axis: &Axis,
+    area: &Area,
+) {
+    let _ = writeln!(text, "<g class=\"ink\" font-size=\"{LARGE}\" fill=\"{INK}\">");
+    let middle = [area.left + area.width / 2.0, area.top + area.height / 2.0];
+    if !titles.title.trim().is_empty() {
+        // Bold letters are a little wider.
+        let title = fitted(titles.title, 1.08 * LARGE, WIDTH - 20.0);
+        let _ = writeln!(
+            text,
+            "<text x=\"{}\" y=\"19\" font-weight=\"bold\">{}</text>",
+            short(WIDTH / 2.0),
+            escaped(&title)
+        );
+    }
+    if !titles.x.trim().is_empty() {
+        let title = fitted(titles.x, LARGE, area.width);
+        let (x, y) = (short(middle[0]), short(area.bottom() + 37.0));
+        let _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\">{}</text>", escaped(&title));
+    }
+    if !titles.y.trim().is_empty() {
+        let title = fitted(titles.y, LARGE, area.height);
+        let _ = writeln!(
+            text,
+            "<text transform=\"translate(16 {}) rotate(-90)\">{}</text>",
+            short(middle[1]),
+            escaped(&title)
+        );
+    }
+    let mut factor = |words: &Option<String>, [x, y]: [f64; 2], anchor: &str| {
+        if let Some(words) = words {
+            let _ = writeln!(
+                text,
+                "<text x=\"{}\" y=\"{}\" font-size=\"{SMALL}\" text-anchor=\"{anchor}\">{words}</text>",
+                short(x),
+                short(y)
+            );
+        }
+    };
+    factor(&y_axis.factor, [area.left, area.top - 7.0], "start");
+    factor(&x_axis.factor, [area.right(), area.bottom() + 34.0], "end");
+    *text += "</g>\n";
+}
+
+/// A hundredth of a unit is finer than any printer.
+pub(super) fn short(a: f64) -> String {
+    let word = format!("{a:.2}");
+    let word = word.trim_end_matches('0').trim_end_matches('.');
+    if word == "-0" { "0".into() } else { word.into() }
+}

@@ -1,0 +1,93 @@
+//! A figure of a report: what is drawn, and what is said of it.
+
+use crate::plot::{Bars, Chart};
+
+/// What may be drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Drawing {
+    /// Lines.
+    Chart(Chart),
+    /// Bars.
+    Bars(Bars),
+}
+
+impl From<Chart> for Drawing {
+    fn from(chart: Chart) -> Self {
+        Self::Chart(chart)
+    }
+}
+
+impl From<Bars> for Drawing {
+    fn from(bars: Bars) -> Self {
+        Self::Bars(bars)
+    }
+}
+
+impl Drawing {
+    /// The picture.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        match self {
+            Self::Chart(chart) => chart.svg(),
+            Self::Bars(bars) => bars.svg(),
+        }
+    }
+
+    /// What is written above it, to be changed.
+    pub const fn title_mut(&mut self) -> &mut String {
+        match self {
+            Self::Chart(Chart { title, .. }) | Self::Bars(Bars { title, .. }) => title,
+        }
+    }
+
+    /// What it is called: its title, or what its vertical axis shows.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let (Self::Chart(Chart { title, y_title, .. }) | Self::Bars(Bars { title, y_title, .. })) =
+            self;
+        if title.trim().is_empty() { y_title } else { title }
+    }
+
+    /// Its lines, if it has any.
+    #[must_use]
+    pub const fn chart(&self) -> Option<&Chart> {
+        match self {
+            Self::Chart(chart) => Some(chart),
+            Self::Bars(_) => None,
+        }
+    }
+}
+
+/// A drawing and what is said of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The name of its file, without ending: small letters, digits, `_` and `-` only.
+    pub stem: String,
+    /// The names of the columns it shows; none if it is not of a record.
+    pub columns: Vec<String>,
+    /// The drawing.
+    pub drawing: Drawing,
+    /// What it means, in a line.
+    pub explanation: String,
+}
+
+impl Figure {
+    /// A drawing of these columns; other signs in `stem` become `-`.
+    #[must_use]
+    pub fn new(stem: &str, columns: Vec<String>, drawing: impl Into<Drawing>) -> Self {
+        let plain = |letter: char| match letter.to_ascii_lowercase() {
+            fine @ ('a'..='z' | '0'..='9' | '_' | '-') => fine,
+            _ => '-',
+        };
+        let stem = stem.chars().map(plain).collect();
+        Self { stem, columns, drawing: drawing.into(), explanation: String::new() }
+    }
+
+    /// With an explanation, before the one it has.
+    #[must_use]
+    pub fn explained(mut self, explanation: &str) -> Self {
+        let both = [explanation.trim(), self.explanation.trim()];
+        self.explanation = both.join(" ").trim().to_owned();
+        self
+    }
+}
