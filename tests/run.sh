@@ -65,7 +65,7 @@ cargo test --locked -p lopa-core --features micromath --lib
 (cd firmware && cargo test --locked -p lopa-node)
 
 step "Tests on emulated chips, budgets of boards, and the link-time proof"
-cargo test --locked -p lopa-tests -- --ignored
-cargo test --locked -p lopa-host --test fleet -- --ignored
+# Of the whole workspace, as above: another choice of packages would build them again.
+cargo test --locked --workspace --tests -- --ignored
 
 step "All passed"

@@ -24,13 +24,15 @@ pub use results::{Page, results};
 pub use study::{Arm, Mode, Study, StudyError, TuneTable};
 
 /// The studies of the paper: their names and files.
-pub const STUDIES: [(&str, &str); 17] = [
+pub const STUDIES: [(&str, &str); 19] = [
     ("classification-4", include_str!("../../paper/classification-4.toml")),
     ("classification-8", include_str!("../../paper/classification-8.toml")),
     ("heterogeneity", include_str!("../../paper/heterogeneity.toml")),
     ("hyper-mnist", include_str!("../../paper/hyper-mnist.toml")),
     ("hyper-covtype", include_str!("../../paper/hyper-covtype.toml")),
     ("hyper-cifar10", include_str!("../../paper/hyper-cifar10.toml")),
+    ("hyper-start", include_str!("../../paper/hyper-start.toml")),
+    ("hyper-loops", include_str!("../../paper/hyper-loops.toml")),
     ("topology", include_str!("../../paper/topology.toml")),
     ("dgd-mnist", include_str!("../../paper/dgd-mnist.toml")),
     ("dgd-covtype", include_str!("../../paper/dgd-covtype.toml")),

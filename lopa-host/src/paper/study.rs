@@ -41,6 +41,8 @@ pub struct Study {
     seeds: u16,
     #[serde(default = "two")]
     quick_seeds: u16,
+    /// With how many of the cases, the first ones, one may do when time is short.
+    quick_cases: Option<usize>,
     tune: Option<TuneTable>,
     /// What all arms have in common.
     base: Table,
@@ -179,6 +181,8 @@ impl Study {
     pub fn arms(&self, mode: Mode, data: Option<&Path>) -> Result<Vec<Arm>, StudyError> {
         let one = [Setting::default()];
         let cases = if self.case.is_empty() { &one[..] } else { &self.case };
+        let few = self.quick_cases.filter(|_| mode == Mode::Quick).unwrap_or(cases.len());
+        let cases = &cases[..few.clamp(1, cases.len())];
         let mut arms = Vec::new();
         for case in cases {
             for variant in &self.variant {
