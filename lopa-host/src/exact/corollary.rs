@@ -175,19 +175,11 @@ impl Theory {
 mod tests {
     use super::*;
     use crate::exact::Residuals;
+    use crate::exact::testing::CONSTANTS;
 
-    /// Numbers with which everything can be done on paper: φ = 6939, L = 4.6875, L_v* = 1.875, ω = 3/8.
+    /// With these constants φ = 6939, L = 4.6875, L_v* = 1.875, ω = 3/8.
     const THEORY: Theory = Theory {
-        constants: Constants {
-            mu_g: 1.0,
-            l_g_theta: 3.0,
-            c_g_x_theta: 0.5,
-            l_g_x_theta: 1.0,
-            l_g_theta_theta: 0.5,
-            l_f_theta: 1.0,
-            l_f_x: 2.0,
-            c_f_theta: 0.5,
-        },
+        constants: CONSTANTS,
         heterogeneity: Heterogeneity { b_f: 1.0, b_g: 1.0, b: 2.0 },
         variances: Variances {
             g_theta: 0.0,

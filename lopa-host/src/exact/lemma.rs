@@ -58,19 +58,9 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exact::testing::CONSTANTS;
     use crate::exact::{Figures, Heterogeneity, Residuals, Variances};
     use crate::quadratics::QuadraticRecipe;
-
-    const CONSTANTS: Constants = Constants {
-        mu_g: 1.0,
-        l_g_theta: 3.0,
-        c_g_x_theta: 0.5,
-        l_g_x_theta: 1.0,
-        l_g_theta_theta: 0.5,
-        l_f_theta: 1.0,
-        l_f_x: 2.0,
-        c_f_theta: 0.5,
-    };
 
     fn theory(constants: Constants, heterogeneity: Heterogeneity) -> Theory {
         let start = Figures {

@@ -35,6 +35,8 @@ mod oracle;
 mod solve;
 mod spectrum;
 mod spread;
+#[cfg(test)]
+mod testing;
 
 pub use check::{Check, Course, Ended, Verdict};
 pub use constants::Constants;

@@ -9,6 +9,14 @@ use super::section::{BEGIN, anchor, cell, line, moved};
 use super::{STUDIES, Verdict};
 
 /// What was decided where the paper leaves things open.
+/// How the rules judge, for who reads nothing but the page.
+const RULES: &str = "Findings are judged by the 95 % confidence interval of what differs, seed by seed. Who needs *fewer* of \
+    something is told for each pair at the first recorded round that comes to a value both come to on every seed. What is \
+    *better* differs by more than zero, losses and errors by a factor of more than one. A *power* is the slope of a straight \
+    line through the logarithms of all cases; constants and other terms bend it, so 0.1 is allowed unless a note says \
+    otherwise. A claim holds if all its findings do, does not hold if none does, and else holds partly; what the seeds \
+    cannot decide is partly, too.\n\n";
+
 const CHOICES: &str = include_str!("../../paper/choices.md");
 
 /// A results page.
@@ -72,6 +80,7 @@ fn text(sections: &[Section]) -> String {
         env!("CARGO_PKG_VERSION"),
         commands(sections)
     );
+    text += RULES;
     text += "| study | claim | verdict |\n|---|---|---|\n";
     for (name, known, _) in sections {
         let quick = if known.quick { " (quick)" } else { "" };

@@ -1,0 +1,96 @@
+//! Of studies: what is run, and what is refused.
+
+use super::*;
+
+const STUDY: &str = r#"
+    title = "A study"
+    claim = "a is better"
+    place = "here"
+    against = ["hessian_vectors"]
+    figures = ["outer_loss"]
+    quick = { run = { iterations = 3 } }
+    variant = [
+        { name = "a", set = { algorithm = { name = "lopa-gt", gamma = 0.4, tau = 0.4 } } },
+        { name = "b", set = { algorithm = { name = "spdb" }, run = { iterations = 7 } }, quick = { run = { iterations = 2 } } },
+    ]
+    case = [{ name = "few", set = { network = { nodes = 4 } } }, { name = "many" }]
+    check = [{ rule = "better", metric = "outer_loss", who = "a, few", than = "b, many" }]
+    [base]
+    network = { nodes = 8 }
+    problem = { kind = "quadratic", outer = 3, inner = 2 }
+    run = { iterations = 9 }
+    algorithm = { alpha = 0.1, beta = 0.1, lambda = 0.1 }
+"#;
+
+#[test]
+fn arms_are_all_variants_in_all_cases() {
+    let study = Study::parse(STUDY).unwrap();
+    let arms = |mode| -> Vec<(String, u32, u64)> {
+        let of = |arm: Arm| (arm.name, arm.experiment.network.nodes, arm.experiment.run.iterations);
+        study.arms(mode, None).unwrap().into_iter().map(of).collect()
+    };
+    let name = |name: &str| name.to_owned();
+    assert_eq!(
+        arms(Mode::Whole),
+        [
+            (name("a, few"), 4, 9),
+            (name("b, few"), 4, 7),
+            (name("a, many"), 8, 9),
+            (name("b, many"), 8, 7)
+        ]
+    );
+    let quick = arms(Mode::Quick);
+    assert_eq!((quick[0].2, quick[1].2), (3, 2));
+    let arm = &study.arms(Mode::Whole, None).unwrap()[0];
+    let metrics = arm.experiment.run.metrics.metrics();
+    assert_eq!(metrics, [Metric::OuterLoss, Metric::HessianVectors]);
+}
+
+#[test]
+fn what_is_measured_besides_is_recorded_and_judges_nothing() {
+    let aside = "aside = [{ rule = \"better\", metric = \"consensus\", who = \"a, few\", than = \"b, few\" }]\n";
+    let study = Study::parse(&format!("{aside}{STUDY}")).unwrap();
+    assert_eq!((study.checks().len(), study.asides().len()), (1, 1));
+    let arm = &study.arms(Mode::Whole, None).unwrap()[0];
+    let metrics = arm.experiment.run.metrics.metrics();
+    assert_eq!(metrics, [Metric::OuterLoss, Metric::Consensus, Metric::HessianVectors]);
+}
+
+#[test]
+fn step_sizes_go_with_a_power_of_the_quantity() {
+    let text = STUDY
+        .replace("gamma = 0.4, tau = 0.4 } }", "gamma = 0.4, tau = 0.4 } }, steps = -0.5")
+        .replace("{ name = \"few\", set", "{ name = \"few\", at = 4, set")
+        .replace("{ name = \"many\" }", "{ name = \"many\", at = 16 }");
+    let arms = Study::parse(&text).unwrap().arms(Mode::Whole, None).unwrap();
+    let steps = |arm: &Arm| {
+        let a = &arm.experiment.algorithm;
+        (a.alpha, a.beta, a.lambda, a.gamma, a.tau)
+    };
+    let tenth = Some(0.1);
+    assert_eq!(steps(&arms[0]), (0.1, tenth, tenth, Some(0.4), Some(0.4)));
+    let half = Some(0.05);
+    assert_eq!(steps(&arms[2]), (0.05, half, half, Some(0.2), Some(0.4)));
+    let held = text.replace("steps = -0.5", "steps = -0.5, hold_gamma = true");
+    let held = Study::parse(&held).unwrap().arms(Mode::Whole, None).unwrap();
+    assert_eq!(steps(&held[2]), (0.05, half, half, Some(0.4), Some(0.4)));
+    assert_eq!(steps(&arms[3]), (0.1, tenth, tenth, None, None));
+}
+
+#[test]
+fn what_is_not_a_study_is_told() {
+    let error = |text: &str| match Study::parse(text) {
+        Ok(study) => study.arms(Mode::Whole, None).unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    };
+    assert!(error(&STUDY.replace("\"a, few\"", "\"c\"")).contains("a check names \"c\""));
+    let aside = "aside = [{ rule = \"rate\", metric = \"consensus\", who = \"d\", power = 1 }]\n";
+    assert!(error(&format!("{aside}{STUDY}")).contains("a check names \"d\""));
+    let unjudged = STUDY.lines().map(|line| match line.trim().starts_with("check") {
+        true => "check = []\n".to_owned(),
+        false => format!("{line}\n"),
+    });
+    assert!(error(&unjudged.collect::<String>()).contains("check is empty"));
+    assert!(error(&STUDY.replace("claim", "clam")).contains("unknown field `clam`"));
+    assert!(error(&STUDY.replace("gamma = 0.4, ", "")).contains("a, few: algorithm: missing"));
+}
