@@ -84,7 +84,7 @@ mod tests {
             |losses: [f64; 3]| losses.map(|loss| record(&[(1.0, 0.0), (loss, 1.0)])).to_vec();
         let results = results(&[
             ("good", ends([0.10, 0.20, 0.30])),
-            ("bad", ends([0.21, 0.41, 0.63])),
+            ("bad", ends([0.43, 0.57, 0.69])),
             ("noise", ends([0.30, 0.10, 0.30])),
         ]);
         let loss = Metric::OuterLoss;
