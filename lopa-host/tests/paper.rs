@@ -41,10 +41,10 @@ fn mistakes_are_told() {
 #[test]
 fn a_study_leaves_its_report_records_and_verdict() {
     let dir = tempfile::tempdir().unwrap();
-    let arguments = ["paper", "momentum", "--quick", "--seeds", "3", "--out", "o"];
+    let arguments = ["paper", "rates-difference", "--quick", "--seeds", "3", "--out", "o"];
     let output = lopa(dir.path(), &arguments);
     assert!(output.status.success(), "{}", said(&output));
-    let folder = dir.path().join("o/momentum");
+    let folder = dir.path().join("o/rates-difference");
     let study: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("study.json")).unwrap()).unwrap();
     assert_eq!((study["seeds"].as_u64(), study["quick"].as_bool()), (Some(3), Some(true)));
@@ -52,13 +52,16 @@ fn a_study_leaves_its_report_records_and_verdict() {
     assert!(["holds", "partly", "does-not-hold"].contains(&verdict), "{verdict}");
     let records = fs::read_to_string(folder.join("records.csv")).unwrap();
     assert!(records.starts_with("arm,seed,iteration,"), "{records}");
-    // Three arms, three seeds, the start and ten recorded rounds.
-    assert_eq!(records.lines().count(), 1 + 3 * 3 * 11);
-    assert!(folder.join("figures/hypergradient-iteration.svg").is_file());
+    // Eight arms, three seeds, the start and twenty recorded rounds.
+    assert_eq!(records.lines().count(), 1 + 8 * 3 * 21);
+    assert!(folder.join("figures/rate-hypergradient-0.svg").is_file());
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
-    assert!(page.contains("Is the momentum needed?") && page.contains("This is the quick form"));
+    assert!(
+        page.contains("What heterogeneity costs, and how far nodes differ")
+            && page.contains("This is the quick form")
+    );
     let all = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
-    let command = "lopa paper momentum --quick --seeds 3 --data DIR --out DIR";
+    let command = "lopa paper rates-difference --quick --seeds 3 --data DIR --out DIR";
     // Of the page, of the section.
     assert_eq!(all.matches(&format!("```sh\n{command}\n```")).count(), 2, "{all}");
     assert_eq!(study["command"].as_str(), Some(command));
@@ -66,7 +69,7 @@ fn a_study_leaves_its_report_records_and_verdict() {
     // The same again, to the bit, on other threads.
     let output = lopa(dir.path(), &[&arguments[..6], &["p", "--threads", "1"]].concat());
     assert!(output.status.success(), "{}", said(&output));
-    let again = fs::read(dir.path().join("p/momentum/records.csv")).unwrap();
+    let again = fs::read(dir.path().join("p/rates-difference/records.csv")).unwrap();
     assert!(records.as_bytes() == again);
 }
 
@@ -193,9 +196,12 @@ fn a_study_run_again_leaves_the_others_on_the_page() {
         (fs::read_to_string(dir.path().join("o/results.md")).unwrap(), said(&output))
     };
     let (first, _) = run(&["own.toml", "--seeds", "1"]);
-    assert!(first.contains("(quick form, 1 seed)") && !first.contains("(#momentum)"), "{first}");
-    let (both, _) = run(&["momentum"]);
-    assert!(both.find("(#momentum)").unwrap() < both.find("(#own)").unwrap(), "{both}");
+    assert!(
+        first.contains("(quick form, 1 seed)") && !first.contains("(#rates-difference)"),
+        "{first}"
+    );
+    let (both, _) = run(&["rates-difference"]);
+    assert!(both.find("(#rates-difference)").unwrap() < both.find("(#own)").unwrap(), "{both}");
     assert!(both.contains("from different commands"), "{both}");
     whole(&dir.path().join("o"), &both);
     let (again, complaints) = run(&["own.toml"]);
@@ -203,10 +209,10 @@ fn a_study_run_again_leaves_the_others_on_the_page() {
     assert_eq!(again.matches("(quick form, 2 seeds)").count(), 2, "{again}");
     assert!(complaints.is_empty(), "{complaints}");
     // What cannot be read is left out, and named.
-    fs::write(dir.path().join("o/momentum/study.json"), "{").unwrap();
+    fs::write(dir.path().join("o/rates-difference/study.json"), "{").unwrap();
     let (without, complaints) = run(&["own.toml"]);
-    assert!(!without.contains("(#momentum)") && without.contains("(#own)"), "{without}");
-    assert!(complaints.contains("momentum: ") && complaints.contains("not in results.md"));
+    assert!(!without.contains("(#rates-difference)") && without.contains("(#own)"), "{without}");
+    assert!(complaints.contains("rates-difference: ") && complaints.contains("not in results.md"));
     // A study that is refused leaves all as it was.
     fs::write(dir.path().join("own.toml"), own.replace("check = [{", "check = []\nx = [{"))
         .unwrap();

@@ -95,7 +95,12 @@ fn text(sections: &[Section]) -> String {
     for (name, _, section) in sections {
         text += &format!("\n{}\n", moved(section.trim_end(), name));
     }
-    format!("{text}\n{}\n", CHOICES.trim_end())
+    let mut choices = CHOICES.trim_end().to_owned();
+    // What is not on this page cannot be gone to.
+    for (name, _) in STUDIES.iter().filter(|(name, _)| sections.iter().all(|(n, ..)| n != name)) {
+        choices = choices.replace(&format!("[{name}](#{name})"), name);
+    }
+    format!("{text}\n{choices}\n")
 }
 
 /// What gives the page again.
