@@ -136,7 +136,7 @@ impl Record {
     pub fn figure(&self, name: &str, over: Over) -> Option<f64> {
         let figures = self.figures(name)?;
         let from = match over {
-            Over::Last => return figures.last().copied().flatten(),
+            Over::Last => return self.last(name),
             Over::Course => 0,
             Over::Tail => figures.len() / 2,
         };

@@ -111,11 +111,8 @@ impl Tune {
     /// All rounds a search takes, if nothing diverges: its budget.
     #[must_use]
     pub fn budget(&self) -> u64 {
-        u64::from(self.seeds.max(1)) * self.rounds()
-    }
-
-    fn rounds(&self) -> u64 {
-        self.rungs().iter().map(|(trials, rounds)| *trials as u64 * rounds).sum()
+        let rounds: u64 = self.rungs().iter().map(|(trials, rounds)| *trials as u64 * rounds).sum();
+        u64::from(self.seeds.max(1)) * rounds
     }
 
     /// Searches on all cores, calling `tick` after every run; the best comes first of what is returned, all of it in
@@ -288,12 +285,13 @@ mod tests {
         // Of two seeds the mean counts, and the budget is twice as large.
         let twice = Tune { seeds: 2, ..tune.clone() };
         assert_eq!(twice.budget(), 2 * tune.budget());
-        let own = |tune: &Tune| tune.run(&stop, || ()).unwrap()[0].clone();
-        let mut other = tune.clone();
-        other.experiment.run.seed += 1;
-        let (both, one) = (own(&twice), own(&tune));
-        let same = Tune { trials: 1, ..other }.run(&stop, || ()).unwrap();
-        assert!(both.figure != one.figure && same[0].figure.is_some());
+        let figure = |seed: u64, seeds: u16| {
+            let mut tune = Tune { trials: 1, seeds, ..tune.clone() };
+            tune.experiment.run.seed += seed;
+            tune.run(&stop, || ()).unwrap()[0].figure.unwrap()
+        };
+        assert_eq!(figure(0, 2), (figure(0, 1) + figure(1, 1)) / 2.0);
+        assert_ne!(figure(0, 1), figure(1, 1));
         // Stopped before it began, it has nothing to say.
         let stopped = tune.run(&AtomicBool::new(true), || ()).unwrap();
         assert!(stopped.is_empty());

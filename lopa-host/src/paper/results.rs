@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::section::{BEGIN, anchor, cell, line, moved};
 use super::{STUDIES, Verdict};
 
-/// What was decided where the paper leaves things open.
 /// How the rules judge, for who reads nothing but the page.
 const RULES: &str = "Findings are judged by the 95 % confidence interval of what differs, seed by seed. Who needs *fewer* of \
     something is told for each pair at the first recorded round that comes to a value both come to on every seed. What is \
@@ -17,6 +16,7 @@ const RULES: &str = "Findings are judged by the 95 % confidence interval of what
     otherwise. A claim holds if all its findings do, does not hold if none does, and else holds partly; what the seeds \
     cannot decide is partly, too.\n\n";
 
+/// What was decided where the paper leaves things open.
 const CHOICES: &str = include_str!("../../paper/choices.md");
 
 /// A results page.
@@ -95,12 +95,17 @@ fn text(sections: &[Section]) -> String {
     for (name, _, section) in sections {
         text += &format!("\n{}\n", moved(section.trim_end(), name));
     }
-    let mut choices = CHOICES.trim_end().to_owned();
-    // What is not on this page cannot be gone to.
-    for (name, _) in STUDIES.iter().filter(|(name, _)| sections.iter().all(|(n, ..)| n != name)) {
-        choices = choices.replace(&format!("[{name}](#{name})"), name);
+    format!("{text}\n{}\n", choices(sections))
+}
+
+/// The choices, with links to what is on the page alone.
+fn choices(sections: &[Section]) -> String {
+    let absent = |study: &str| sections.iter().all(|(name, ..)| name != study);
+    let mut text = CHOICES.trim_end().to_owned();
+    for (name, _) in STUDIES.iter().filter(|(name, _)| absent(name)) {
+        text = text.replace(&format!("[{name}](#{name})"), name);
     }
-    format!("{text}\n{choices}\n")
+    text
 }
 
 /// What gives the page again.
@@ -167,7 +172,11 @@ mod tests {
         assert!(places.is_sorted(), "{}", page.text);
         assert!(page.text.contains("| a \\| b | does not hold (quick) |"), "{}", page.text);
         assert!(page.text.contains("[x](own/tune.csv)"), "{}", page.text);
-        assert!(page.text.trim_end().ends_with(CHOICES.trim_end()));
+        // The choices to their last word, with links to what is there alone.
+        let (_, choices) = page.text.split_once(CHOICES.lines().next().unwrap()).unwrap();
+        assert_eq!(choices.trim_end().lines().last(), CHOICES.trim_end().lines().last());
+        assert!(choices.contains("[momentum](#momentum)"), "{choices}");
+        assert!(choices.contains(" hyper-start") && !choices.contains("(#hyper-start)"));
     }
 
     #[test]

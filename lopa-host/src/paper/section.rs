@@ -13,7 +13,8 @@ pub(super) const BEGIN: &str = "<a id=\"";
 /// The section of a study with this report.
 pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
     let study = account.study;
-    let verdict = Verdict::of(&account.findings());
+    let findings = account.findings();
+    let verdict = Verdict::of(&findings);
     let seeds = account.seeds();
     let form = match account.mode {
         Mode::Quick => "quick form",
@@ -27,7 +28,7 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
         line(&study.place),
         if seeds == 1 { "seed" } else { "seeds" }
     );
-    text += &table(&page::found(page::FOUND, &account.findings()));
+    text += &table(&page::found(page::FOUND, &findings));
     let asides = account.asides();
     if !asides.is_empty() {
         text += "Also measured; not counted in the verdict:\n\n";

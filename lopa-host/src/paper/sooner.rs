@@ -80,16 +80,14 @@ fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> 
     }
 }
 
-/// The best figure of a record, of many the worst of the bests.
-fn best(records: &[Option<Record>], metric: Metric) -> Option<f64> {
-    let more = metric.more_is_better();
-    let (top, bottom) = if more {
-        (f64::max as fn(f64, f64) -> f64, f64::min as _)
-    } else {
-        (f64::min as _, f64::max as fn(f64, f64) -> f64)
+/// What all records come to: the worst of their best figures.
+fn common<'a>(records: impl Iterator<Item = &'a Record>, metric: Metric) -> Option<f64> {
+    let sign = if metric.more_is_better() { 1.0 } else { -1.0 };
+    let best = |record: &Record| {
+        let figures = record.figures(metric.name())?.into_iter().flatten();
+        figures.map(|figure| sign * figure).reduce(f64::max)
     };
-    let of = |record: &Record| record.figures(metric.name())?.into_iter().flatten().reduce(top);
-    records.iter().flatten().filter_map(of).reduce(bottom)
+    Some(sign * records.filter_map(best).reduce(f64::min)?)
 }
 
 /// Whether everyone in `who` comes to `target` at a lower cost than everyone in `than`; without a target each pair is
@@ -109,11 +107,8 @@ pub(super) fn judge(
     let question = format!("{ours} need fewer {cost_of} than {theirs} to {what} {to}");
     let (mut right, mut said) = (0, Vec::new());
     for (our, their) in who.iter().flat_map(|our| than.iter().map(move |their| (our, their))) {
-        let common = || {
-            let bests = [our, their].into_iter().filter_map(|arm| best(of(arm), metric));
-            if metric.more_is_better() { bests.reduce(f64::min) } else { bests.reduce(f64::max) }
-        };
-        let Some(value) = target.or_else(common) else { continue };
+        let both = of(our).iter().chain(of(their)).flatten();
+        let Some(value) = target.or_else(|| common(both, metric)) else { continue };
         let [own, other] = [our, their].map(|arm| {
             let costs = of(arm).iter().filter_map(|r| cost(r.as_ref(), metric, value, along));
             Bill { arm, costs: costs.collect() }
