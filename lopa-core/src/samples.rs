@@ -4,6 +4,7 @@
 //! pixels are `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`.
 
 use crate::vector;
+use crate::widest::{self, Work};
 
 /// The features of a set of samples, row after row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -340,6 +341,12 @@ impl<'a> Row<'a> {
         self.scale * raw
     }
 
+    /// The scalar products with as many of the vectors as `out` has places for, each with the bits of [`Row::dot`].
+    #[inline]
+    pub(crate) fn dot_each<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>, out: &mut [f32]) {
+        widest::run(DotEach { row: *self, vectors, out });
+    }
+
     /// `out += factor * row`.
     #[inline]
     pub fn add_scaled(&self, factor: f32, out: &mut [f32]) {
@@ -348,6 +355,45 @@ impl<'a> Row<'a> {
             Features::U8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
             Features::I8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
             Features::F32(raw) => vector::add_terms(out, raw, |r| factor * (r - offset)),
+        }
+    }
+}
+
+/// How many vectors a row is multiplied with at once: their sums do not wait for each other, and the row's values are made
+/// once for all of them. A chip gains nothing by it.
+const VECTORS: usize = if vector::BLOCK == 1 { 1 } else { 4 };
+
+struct DotEach<'a, 'o, I> {
+    row: Row<'a>,
+    vectors: I,
+    out: &'o mut [f32],
+}
+
+impl<'v, I: Iterator<Item = &'v [f32]>> Work for DotEach<'_, '_, I> {
+    type Output = ();
+
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn run(self) {
+        let Self { row, mut vectors, mut out } = self;
+        if VECTORS > 1 {
+            let Row { raw, scale, offset } = row;
+            let raw = match raw {
+                Features::U8(raw) => Block::U8([raw]),
+                Features::I8(raw) => Block::I8([raw]),
+                Features::F32(raw) => Block::F32([raw]),
+            };
+            let rows = Rows { raw, scale, offset };
+            let (blocks, rest) = out.as_chunks_mut::<VECTORS>();
+            for block in blocks {
+                let mut own: [&[f32]; VECTORS] = [&[]; VECTORS];
+                own.iter_mut().zip(&mut vectors).for_each(|(own, vector)| *own = vector);
+                [*block] = rows.dots(own);
+            }
+            out = rest;
+        }
+        for (out, vector) in out.iter_mut().zip(vectors) {
+            *out = row.dot(vector);
         }
     }
 }
@@ -430,6 +476,27 @@ mod tests {
                 assert_eq!(out, want);
             }
             assert_eq!((set.label(0), set.class(0), set.len(), set.width()), (4.0, 4, 2, 4));
+        }
+    }
+
+    #[test]
+    fn many_products_have_the_bits_of_each() {
+        const WIDTH: usize = 37;
+        let bytes: [u8; WIDTH] = core::array::from_fn(|i| (i * 89 % 251) as u8);
+        let floats = bytes.map(|b| f32::from(b) * 0.31 - 9.7);
+        let weights: [f32; 11 * WIDTH] = core::array::from_fn(|i| i as f32 * 0.011 - 1.7);
+        for features in [Features::U8(&bytes), Features::F32(&floats)] {
+            let set = Samples::new(features, WIDTH, Labels::Class(&[0])).unwrap();
+            for row in [0.0, 3.5].map(|offset| set.scaled(0.1, offset).unwrap().row(0)) {
+                for count in 0..=11 {
+                    let mut out = [f32::NAN; 11];
+                    row.dot_each(weights.chunks_exact(WIDTH), &mut out[..count]);
+                    for (out, weights) in out[..count].iter().zip(weights.chunks_exact(WIDTH)) {
+                        assert_eq!(out.to_bits(), row.dot(weights).to_bits(), "{count}");
+                    }
+                    assert!(out[count..].iter().all(|out| out.is_nan()));
+                }
+            }
         }
     }
 

@@ -93,8 +93,9 @@ impl<'a> SharedLayer<'a> {
     fn activate(&self, x: &[f32], row: Row<'_>, hidden: &mut [f32]) {
         let width = self.train.width();
         let (weights, biases) = layer(x, self.hidden.wrapping_mul(width));
-        for (hidden, (weights, bias)) in hidden.iter_mut().zip(rows(weights, width).zip(biases)) {
-            *hidden = math::sigmoid(row.dot(weights) + bias);
+        row.dot_each(rows(weights, width), hidden);
+        for (hidden, bias) in hidden.iter_mut().zip(biases) {
+            *hidden = math::sigmoid(*hidden + bias);
         }
     }
 
