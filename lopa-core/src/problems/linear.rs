@@ -172,7 +172,37 @@ pub(super) fn mean_loss<L: LinearLoss>(
     batch: &Batch,
     weights: &[f32],
 ) -> f32 {
-    mean(batch, |index| L::value(samples.row(index).dot(weights), samples.label(index)))
+    let loss = |index, output| L::value(output, samples.label(index));
+    widest::run(MeanLoss { samples, batch, weights, loss })
+}
+
+/// The mean over a batch of a loss of a sample's index and its scalar product with `weights`.
+struct MeanLoss<'a, F> {
+    samples: &'a Samples<'a>,
+    batch: &'a Batch,
+    weights: &'a [f32],
+    loss: F,
+}
+
+impl<F: Fn(usize, f32) -> f32> Work for MeanLoss<'_, F> {
+    type Output = f32;
+
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn run(self) -> f32 {
+        let Self { samples, batch, weights, loss } = self;
+        let mut sum = CompensatedSum::default();
+        let mut indices = batch.indices();
+        while let Some((block, rows)) = next_block(samples, &mut indices) {
+            for (index, [output]) in block.into_iter().zip(rows.dots([weights])) {
+                sum.add(loss(index, output));
+            }
+        }
+        for index in indices {
+            sum.add(loss(index, samples.row(index).dot(weights)));
+        }
+        sum.value() * batch.weight()
+    }
 }
 
 #[cfg(test)]
@@ -225,5 +255,9 @@ mod tests {
         }
         let bits = |a: [[f32; WIDTH]; 2]| a.map(|a| a.map(f32::to_bits));
         assert_eq!(bits(out), bits(want), "{} samples", batch.len());
+        let loss =
+            |index| LogisticLoss::value(samples.row(index).dot(weights), samples.label(index));
+        let said = mean_loss::<LogisticLoss>(samples, batch, weights);
+        assert_eq!(said.to_bits(), mean(batch, loss).to_bits(), "{} samples", batch.len());
     }
 }
