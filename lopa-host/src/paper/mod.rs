@@ -24,9 +24,10 @@ pub use results::{Page, results};
 pub use study::{Arm, Mode, Study, StudyError, TuneTable};
 
 /// The studies of the paper: their names and files.
-pub const STUDIES: [(&str, &str); 19] = [
+pub const STUDIES: [(&str, &str); 20] = [
     ("classification-4", include_str!("../../paper/classification-4.toml")),
     ("classification-8", include_str!("../../paper/classification-8.toml")),
+    ("classification-choices", include_str!("../../paper/classification-choices.toml")),
     ("heterogeneity", include_str!("../../paper/heterogeneity.toml")),
     ("hyper-mnist", include_str!("../../paper/hyper-mnist.toml")),
     ("hyper-covtype", include_str!("../../paper/hyper-covtype.toml")),

@@ -3,6 +3,7 @@
 use super::{Account, Arm, Check, Finding, Mode, Results, Study, Verdict, rate};
 use crate::metrics::Metric;
 use crate::outputs::explained;
+use crate::plot::capital;
 use crate::record::{Over, Record};
 use crate::report::{self, Figure, Report, Table, averaged};
 use crate::run::Prepared;
@@ -168,8 +169,10 @@ fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let figure = |(number, ((metric, over), variants)): (usize, ((Metric, Over), Vec<&str>))| {
         let chart = rate::chart(arms, results, metric, over, &variants);
         let stem = format!("rate-{}-{number}", metric.name());
-        Figure::new(&stem, vec![metric.name().into()], chart)
-            .explained("In brackets the measured power: the slope of a straight line here.")
+        let over = capital(&over.to_string());
+        Figure::new(&stem, vec![metric.name().into()], chart).explained(&format!(
+            "{over}. In brackets the measured power: the slope of a straight line here."
+        ))
     };
     groups.into_iter().enumerate().map(figure).collect()
 }

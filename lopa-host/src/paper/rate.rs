@@ -99,7 +99,7 @@ pub(super) fn chart(
     over: Over,
     variants: &[&str],
 ) -> Chart {
-    let mut chart = Chart::new(quantity(arms), format!("{}, {over}", metric.column().title));
+    let mut chart = Chart::new(quantity(arms), metric.column().title);
     [chart.x_scale, chart.y_scale] = [Scale::Logarithmic; 2];
     for who in variants {
         let points = points(arms, results, metric, over, who);

@@ -62,9 +62,9 @@ impl Bill<'_> {
 
 impl fmt::Display for Bill<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(mean) = self.mean() else { return write!(f, "{} diverged", self.arm) };
+        let Some(mean) = self.mean() else { return write!(f, "a divergence ({})", self.arm) };
         let more = if self.always_paid() { "" } else { "more than " };
-        write!(f, "{} {more}{}", self.arm, number(mean))
+        write!(f, "{more}{} ({})", number(mean), self.arm)
     }
 }
 
@@ -104,7 +104,8 @@ pub(super) fn judge(
     let of = |arm: &String| results.get(arm).map_or(&[][..], Vec::as_slice);
     let (ours, theirs) = (who.join(" and "), than.join(" and "));
     let to = target.map_or_else(|| "that both come to".into(), number);
-    let question = format!("{ours} need fewer {cost_of} than {theirs} to {what} {to}");
+    let need = if who.len() == 1 { "needs" } else { "need" };
+    let question = format!("{ours} {need} fewer {cost_of} than {theirs} to {what} {to}");
     let (mut right, mut said) = (0, Vec::new());
     for (our, their) in who.iter().flat_map(|our| than.iter().map(move |their| (our, their))) {
         let both = of(our).iter().chain(of(their)).flatten();
@@ -113,10 +114,14 @@ pub(super) fn judge(
             let costs = of(arm).iter().filter_map(|r| cost(r.as_ref(), metric, value, along));
             Bill { arm, costs: costs.collect() }
         });
-        right += usize::from(own.is_below(&other));
-        let mut text = format!("to {}: {own}, {other}", number(value));
+        let [ahead, behind] = [own.is_below(&other), other.is_below(&own)];
+        right += usize::from(ahead);
+        let mut text = format!("to {}: {own} against {other}", number(value));
         if let (Some(own), Some(other)) = (own.mean(), other.mean()) {
             text += &format!(", ratio {:.2}", other / own);
+        }
+        if !ahead && !behind {
+            text += " (undecided)";
         }
         said.push(text);
     }
@@ -145,14 +150,15 @@ mod tests {
         let results = results(&[("a", vec![fast.clone(); 3]), ("b", vec![slow; 3])]);
         let finding = sooner(&results, Some(0.5), &["a"], &["b"]);
         assert_eq!(finding.verdict, Verdict::Holds);
-        assert_eq!(finding.answer, "to 0.5000: a 1, b 10, ratio 10.00");
+        assert!(finding.question.starts_with("a needs fewer"), "{}", finding.question);
+        assert_eq!(finding.answer, "to 0.5000: 1 (a) against 10 (b), ratio 10.00");
         // Without a target the best that both come to: 0.2, not 0.1.
         let finding = sooner(&results, None, &["a"], &["b"]);
-        assert_eq!(finding.answer, "to 0.2000: a 2, b 20, ratio 10.00");
+        assert_eq!(finding.answer, "to 0.2000: 2 (a) against 20 (b), ratio 10.00");
         // Who never comes there is not sooner, whatever it cost.
         let finding = sooner(&results, Some(0.15), &["a"], &["b"]);
         assert_eq!(finding.verdict, Verdict::DoesNotHold);
-        assert!(finding.answer.contains(": a more than 2,"), "{}", finding.answer);
+        assert!(finding.answer.contains(": more than 2 (a) "), "{}", finding.answer);
         let backwards = sooner(&results, Some(0.5), &["b"], &["a"]);
         assert_eq!(backwards.verdict, Verdict::DoesNotHold);
     }
@@ -162,7 +168,7 @@ mod tests {
         let ends = |losses: [f64; 2]| losses.map(|loss| record(&[(1.0, 0.0), (loss, 7.0)])).into();
         let results = results(&[("a", ends([0.1, 0.3])), ("b", ends([0.2, 0.2]))]);
         let finding = sooner(&results, None, &["a"], &["b"]);
-        assert_eq!(finding.answer, "to 0.3000: a 7, b 7, ratio 1.00");
+        assert_eq!(finding.answer, "to 0.3000: 7 (a) against 7 (b), ratio 1.00 (undecided)");
     }
 
     #[test]
@@ -171,10 +177,12 @@ mod tests {
         let results = results(&[("a", at(1.0)), ("b", at(5.0)), ("c", at(3.0)), ("d", vec![None])]);
         let finding = sooner(&results, Some(0.1), &["a", "b"], &["c"]);
         assert_eq!(finding.verdict, Verdict::Partly);
+        assert!(finding.question.starts_with("a and b need fewer"), "{}", finding.question);
+        assert!(!finding.answer.contains("undecided"), "{}", finding.answer);
         let finding = sooner(&results, Some(0.1), &["a"], &["d"]);
         assert_eq!(
             (finding.verdict, finding.answer.as_str()),
-            (Verdict::Holds, "to 0.1000: a 1, d diverged")
+            (Verdict::Holds, "to 0.1000: 1 (a) against a divergence (d)")
         );
         let finding = sooner(&results, Some(0.1), &["d"], &["a"]);
         assert_eq!(finding.verdict, Verdict::DoesNotHold);
