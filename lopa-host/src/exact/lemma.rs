@@ -108,8 +108,9 @@ mod tests {
             let Lemma { bound, care, .. } = theory(constants, measured).lemma();
             assert!(measured.b > 1.0e-3, "{recipe:?}: these nodes differ");
             assert!(measured.b <= bound, "{recipe:?}: {} is above {bound}", measured.b);
-            // Not by being endless: it is 50 to 50,000 times too careful here.
-            assert!(care.is_some_and(|care| care < 1.0e5), "{recipe:?}: {care:?}");
+            // Not by being endless: this range is on the results page.
+            let care = care.unwrap_or_default();
+            assert!((49.0..48_000.0).contains(&care), "{recipe:?}: {care}");
         }
     }
 }

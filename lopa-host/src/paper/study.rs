@@ -88,7 +88,7 @@ struct Setting {
     /// Of a variant: whether gamma stays where it is.
     #[serde(default)]
     hold_gamma: bool,
-    /// Of a variant: whether its step sizes are sought, if any are.
+    /// Whether the step sizes of this variant, or in this case, are sought, if any are.
     #[serde(default = "yes")]
     tune: bool,
     #[serde(default)]
@@ -179,7 +179,7 @@ impl Study {
     /// # Errors
     /// Names the arm that is not sound, and checks of arms that are not there.
     pub fn arms(&self, mode: Mode, data: Option<&Path>) -> Result<Vec<Arm>, StudyError> {
-        let one = [Setting::default()];
+        let one = [Setting { tune: true, ..Setting::default() }];
         let cases = if self.case.is_empty() { &one[..] } else { &self.case };
         let few = self.quick_cases.filter(|_| mode == Mode::Quick).unwrap_or(cases.len());
         let cases = &cases[..few.clamp(1, cases.len())];
@@ -218,7 +218,7 @@ impl Study {
                     case: case.name.clone(),
                     quantity: self.quantity.clone(),
                     at: case.at,
-                    tuned: variant.tune,
+                    tuned: variant.tune && case.tune,
                     experiment,
                 });
             }

@@ -47,6 +47,24 @@ fn arms_are_all_variants_in_all_cases() {
 }
 
 #[test]
+fn step_sizes_are_sought_where_neither_variant_nor_case_keeps_them() {
+    let tune =
+        "tune = { trials = 3, quick_trials = 2, metric = \"outer_loss\", range = [0.1, 1.0] }";
+    let text = STUDY.replacen("quick =", &format!("{tune}\nquick ="), 1);
+    let sought = |text: &str| -> Vec<bool> {
+        let study = Study::parse(text).unwrap();
+        let arms = study.arms(Mode::Whole, None).unwrap();
+        arms.iter().map(|arm| study.search(arm, Mode::Whole).is_some()).collect()
+    };
+    assert_eq!(sought(STUDY), [false; 4]);
+    assert_eq!(sought(&text), [true; 4]);
+    let variant = text.replace("name = \"a\",", "name = \"a\", tune = false,");
+    assert_eq!(sought(&variant), [false, true, false, true]);
+    let case = text.replace("name = \"many\"", "name = \"many\", tune = false");
+    assert_eq!(sought(&case), [true, true, false, false]);
+}
+
+#[test]
 fn what_is_measured_besides_is_recorded_and_judges_nothing() {
     let aside = "aside = [{ rule = \"better\", metric = \"consensus\", who = \"a, few\", than = \"b, few\" }]\n";
     let study = Study::parse(&format!("{aside}{STUDY}")).unwrap();
