@@ -34,24 +34,30 @@ pub(super) fn more(
     decided(question, metric, &gaps)
 }
 
-/// A judgement by the confidence interval of differences that should be positive.
+/// A judgement by the confidence interval of differences that should be positive. On seeds that somebody diverged on
+/// nothing was shown.
 fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
+    let lost = gaps.iter().filter(|gap| gap.is_none()).count();
     let gaps: Vec<f64> = gaps.iter().copied().flatten().collect();
     let Some(all) = spread(&gaps) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
     let verdict = match () {
-        () if low > 0.0 => Verdict::Holds,
+        () if low > 0.0 && lost == 0 => Verdict::Holds,
         () if high < 0.0 => Verdict::DoesNotHold,
         () => Verdict::Partly,
+    };
+    let seeds = match lost {
+        0 => format!("{} seeds", all.runs),
+        _ => format!("{} seeds, {lost} left out", all.runs),
     };
     let answer = match metric.column().scale {
         Scale::Linear => {
             let [mean, low, high] = [all.mean, low, high].map(number);
-            format!("by {mean} ({low} to {high}, {} seeds)", all.runs)
+            format!("by {mean} ({low} to {high}, {seeds})")
         }
         Scale::Logarithmic => {
             let [mean, low, high] = [all.mean, low, high].map(|gap| number(libm::exp(gap)));
-            format!("by a factor of {mean} ({low} to {high}, {} seeds)", all.runs)
+            format!("by a factor of {mean} ({low} to {high}, {seeds})")
         }
     };
     Finding { question, answer, verdict }
@@ -102,5 +108,19 @@ mod tests {
         };
         assert_eq!(lead(["good", "bad"], ["bad", "good"]), Verdict::Holds);
         assert_eq!(lead(["good", "good"], ["bad", "bad"]), Verdict::Partly);
+    }
+
+    #[test]
+    fn what_diverged_on_a_seed_is_not_better() {
+        let end = |loss: f64| record(&[(loss, 1.0)]);
+        let results = results(&[
+            ("good", vec![end(0.10), end(0.11), None]),
+            ("bad", vec![end(0.43), end(0.47), end(0.44)]),
+        ]);
+        let judged = |who, than| better(&results, Metric::OuterLoss, Over::Last, who, than);
+        let finding = judged("good", "bad");
+        assert_eq!(finding.verdict, Verdict::Partly, "{}", finding.answer);
+        assert!(finding.answer.ends_with("2 seeds, 1 left out)"), "{}", finding.answer);
+        assert_eq!(judged("bad", "good").verdict, Verdict::DoesNotHold);
     }
 }

@@ -14,7 +14,7 @@ const RULES: &str = "Findings are judged by the 95 % confidence interval of what
     *better* differs by more than zero, losses and errors by a factor of more than one. A *power* is the slope of a straight \
     line through the logarithms of all cases; constants and other terms bend it, so 0.1 is allowed unless a note says \
     otherwise. A claim holds if all its findings do, does not hold if none does, and else holds partly; what the seeds \
-    cannot decide is partly, too.\n\n";
+    cannot decide, or what holds only on seeds that nobody diverged on, is partly, too.\n\n";
 
 /// What was decided where the paper leaves things open.
 const CHOICES: &str = include_str!("../../paper/choices.md");
