@@ -118,7 +118,7 @@ impl Record {
     /// The last figure of a column.
     #[must_use]
     pub fn last(&self, name: &str) -> Option<f64> {
-        self.figures(name)?.last().copied().flatten()
+        self.figure(name, Over::Last)
     }
 
     /// One figure of a column; none if a row it takes has none.
@@ -136,7 +136,7 @@ impl Record {
     pub fn figure(&self, name: &str, over: Over) -> Option<f64> {
         let figures = self.figures(name)?;
         let from = match over {
-            Over::Last => return self.last(name),
+            Over::Last => return figures.last().copied().flatten(),
             Over::Course => 0,
             Over::Tail => figures.len() / 2,
         };

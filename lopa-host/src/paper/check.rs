@@ -124,6 +124,14 @@ impl Finding {
     }
 }
 
+/// On how many seeds something was found.
+pub(super) fn seeds(runs: usize, left_out: usize) -> String {
+    match left_out {
+        0 => format!("{runs} seeds"),
+        _ => format!("{runs} seeds, {left_out} left out"),
+    }
+}
+
 impl Verdict {
     /// Of several findings: all of one mind, or partly.
     #[must_use]
@@ -133,6 +141,17 @@ impl Verdict {
             () if all(Self::Holds) => Self::Holds,
             () if all(Self::DoesNotHold) => Self::DoesNotHold,
             () => Self::Partly,
+        }
+    }
+
+    /// By an interval on the right side or on the wrong one. On seeds that were left out nothing was shown.
+    pub(super) const fn decided(right: bool, wrong: bool, left_out: usize) -> Self {
+        if right && left_out == 0 {
+            Self::Holds
+        } else if wrong {
+            Self::DoesNotHold
+        } else {
+            Self::Partly
         }
     }
 

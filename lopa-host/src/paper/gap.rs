@@ -1,5 +1,6 @@
 //! Who is better, and whose lead is larger: judged by the confidence interval of differences, seed by seed.
 
+use super::check::seeds;
 use super::{Finding, Results, Verdict};
 use crate::metrics::Metric;
 use crate::plot::{number, spread};
@@ -34,22 +35,14 @@ pub(super) fn more(
     decided(question, metric, &gaps)
 }
 
-/// A judgement by the confidence interval of differences that should be positive. On seeds that somebody diverged on
-/// nothing was shown.
+/// A judgement by the confidence interval of differences that should be positive.
 fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
     let lost = gaps.iter().filter(|gap| gap.is_none()).count();
     let gaps: Vec<f64> = gaps.iter().copied().flatten().collect();
     let Some(all) = spread(&gaps) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
-    let verdict = match () {
-        () if low > 0.0 && lost == 0 => Verdict::Holds,
-        () if high < 0.0 => Verdict::DoesNotHold,
-        () => Verdict::Partly,
-    };
-    let seeds = match lost {
-        0 => format!("{} seeds", all.runs),
-        _ => format!("{} seeds, {lost} left out", all.runs),
-    };
+    let verdict = Verdict::decided(low > 0.0, high < 0.0, lost);
+    let seeds = seeds(all.runs, lost);
     let answer = match metric.column().scale {
         Scale::Linear => {
             let [mean, low, high] = [all.mean, low, high].map(number);

@@ -1,5 +1,6 @@
 //! By which power of a quantity a figure goes: rounds, nodes, the spectral gap.
 
+use super::check::seeds;
 use super::{Arm, Finding, Results, Sense, Verdict};
 use crate::metrics::Metric;
 use crate::plot::{Chart, Line, number, spread};
@@ -41,8 +42,8 @@ fn slope(points: &[[f64; 2]]) -> Option<f64> {
     (points.len() > 1 && along > 0.0).then(|| both / along)
 }
 
-/// The measured power, a seed each; a seed with a case that diverged or came to zero is left out.
-fn powers(points: &Points) -> Vec<f64> {
+/// The measured power, a seed each; none of a seed with a case that diverged or came to zero.
+fn powers(points: &Points) -> Vec<Option<f64>> {
     let seeds = points.iter().map(|(_, figures)| figures.len()).min().unwrap_or(0);
     let of = |seed: usize| -> Option<f64> {
         let logs = points.iter().map(|(at, figures)| {
@@ -51,7 +52,11 @@ fn powers(points: &Points) -> Vec<f64> {
         });
         slope(&logs.collect::<Option<Vec<_>>>()?)
     };
-    (0..seeds).filter_map(of).collect()
+    (0..seeds).map(of).collect()
+}
+
+fn found(powers: &[Option<f64>]) -> Vec<f64> {
+    powers.iter().copied().flatten().collect()
 }
 
 /// Whether the measured power is at most the one that is proven.
@@ -69,21 +74,18 @@ pub(super) fn judge(
     let power_of = number(power);
     let question =
         format!("{who}: {what}, {over}, goes with {quantity} to the power {power_of} or {limit}");
-    let Some(all) = spread(&powers(&points(arms, results, metric, over, who))) else {
-        return Finding::nothing(question);
-    };
+    let powers = powers(&points(arms, results, metric, over, who));
+    let Some(all) = spread(&found(&powers)) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
     // How far the interval is on the wrong side, at its best and at its worst.
     let [best, worst] = match sense {
         Sense::AtMost => [low - power, high - power],
         Sense::AtLeast => [power - high, power - low],
     };
-    let verdict = match () {
-        () if worst <= slack => Verdict::Holds,
-        () if best > slack => Verdict::DoesNotHold,
-        () => Verdict::Partly,
-    };
-    let answer = format!("{:.2} ({low:.2} to {high:.2}, {} seeds)", all.mean, all.runs);
+    let left_out = powers.len() - all.runs;
+    let verdict = Verdict::decided(worst <= slack, best > slack, left_out);
+    let seeds = seeds(all.runs, left_out);
+    let answer = format!("{:.2} ({low:.2} to {high:.2}, {seeds})", all.mean);
     Finding { question, answer: answer.replace('-', "\u{2212}"), verdict }
 }
 
@@ -103,7 +105,7 @@ pub(super) fn chart(
     [chart.x_scale, chart.y_scale] = [Scale::Logarithmic; 2];
     for who in variants {
         let points = points(arms, results, metric, over, who);
-        let power = spread(&powers(&points)).map(|all| format!(" ({:.2})", all.mean));
+        let power = spread(&found(&powers(&points))).map(|all| format!(" ({:.2})", all.mean));
         let spreads = points.iter().filter_map(|(at, figures)| {
             Some((*at, spread(&figures.iter().copied().flatten().collect::<Vec<_>>())?))
         });
@@ -162,7 +164,8 @@ mod tests {
         results.get_mut("a, few").unwrap()[0] = record(&[(0.0, 1.0)]);
         results.get_mut("a, some").unwrap()[1] = None;
         let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);
-        assert!(finding.answer.contains("1 seeds"), "{}", finding.answer);
+        assert!(finding.answer.contains("1 seeds, 2 left out"), "{}", finding.answer);
+        assert_eq!(finding.verdict, Verdict::Partly, "two seeds showed nothing");
         arms.truncate(1);
         let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);
         assert_eq!(finding.verdict, Verdict::Partly, "a point has no slope");
