@@ -192,7 +192,7 @@ fn bits(fleet: &Fleet<'_>) -> Vec<u64> {
             bits.extend(vector.iter().map(|a| u64::from(a.to_bits())));
         }
         bits.extend(node.evaluations().to_array());
-        bits.extend([state.round, state.epoch]);
+        bits.extend([state.round, state.epoch.number, state.epoch.mark.into()]);
     }
     bits
 }

@@ -5,11 +5,11 @@
 //! | words | what |
 //! |---|---|
 //! | 1 | `0x4150_6f4c`, the letters "LoPA" |
-//! | 1 | format version 1, plus 256 with gradient tracking |
+//! | 1 | format version 2, plus 256 with gradient tracking |
 //! | 2 | n, p |
 //! | 2 | the seed, low word first |
 //! | 1 | the node's number |
-//! | 2 | the epoch, low word first |
+//! | 3 | the epoch: its number, low word first; its mark |
 //! | 2 | rounds completed, low word first |
 //! | 10 | the five evaluation counters, low words first |
 //! | 2n + 2p | x, θ, v, z as floats |
@@ -18,6 +18,7 @@
 
 use core::slice;
 
+use crate::epoch::Epoch;
 use crate::node::{Node, Phase, Scheme};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
@@ -25,15 +26,15 @@ use crate::vector::Storage;
 use crate::wire::seal::Checksum;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"LoPA");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const TRACKING: u32 = 0x100;
-const HEADER: usize = 21;
+const HEADER: usize = 22;
 
 /// The bytes of a checkpoint.
 ///
 /// ```
 /// use lopa_core::{checkpoint, node::Scheme};
-/// assert_eq!(checkpoint::len(Scheme::LocalGradient, 784, 784), 4 * (22 + 4 * 784));
+/// assert_eq!(checkpoint::len(Scheme::LocalGradient, 784, 784), 4 * (23 + 4 * 784));
 /// ```
 #[must_use]
 pub const fn len(scheme: Scheme, outer: usize, inner: usize) -> usize {
@@ -228,9 +229,9 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         read(&mut floats, buffers.v.as_mut());
         read(&mut floats, buffers.z.as_mut());
         let wide = |low: u32, high: u32| u64::from(low) | (u64::from(high) << 32);
-        let [.., p0, p1, r0, r1, a0, a1, b0, b1, c0, c1, d0, d1, e0, e1] = header;
+        let [.., p0, p1, mark, r0, r1, a0, a1, b0, b1, c0, c1, d0, d1, e0, e1] = header;
         // LG: y = z between rounds, which is what a restart makes it.
-        self.restart(wide(p0, p1), wide(r0, r1));
+        self.restart(Epoch { number: wide(p0, p1), mark }, wide(r0, r1));
         if self.scheme == Scheme::GradientTracking {
             read(&mut floats, self.buffers.y.as_mut());
         }
@@ -251,7 +252,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         };
         let draws = self.config.sampler.draws;
         let [s0, s1] = halves(draws.seed);
-        let [p0, p1] = halves(self.epoch);
+        let [p0, p1] = halves(self.epoch.number);
         let [r0, r1] = halves(self.round);
         let [[a0, a1], [b0, b1], [c0, c1], [d0, d1], [e0, e1]] =
             self.evaluations.to_array().map(halves);
@@ -267,6 +268,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
             draws.node,
             p0,
             p1,
+            self.epoch.mark,
             r0,
             r1, //
             a0,

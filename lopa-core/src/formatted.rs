@@ -31,6 +31,7 @@ const _: () = {
     formatted::<draw::Draws>();
     formatted::<draw::Purpose>();
     formatted::<draw::Stream>();
+    formatted::<epoch::Epoch>();
     formatted::<exchange::Exchange<2, 2, 2, 2, 256>>();
     formatted::<exchange::Peer>();
     formatted::<exchange::Settings>();

@@ -8,6 +8,7 @@ pub mod blob;
 pub mod check;
 pub mod checkpoint;
 pub mod draw;
+pub mod epoch;
 pub mod exchange;
 pub mod footprint;
 #[cfg(feature = "defmt")]

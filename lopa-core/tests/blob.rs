@@ -214,7 +214,9 @@ fn an_exchange_takes_what_a_blob_says() {
     assert_eq!((settings.node, settings.rounds, settings.boot), (3, 1000, 5));
     assert_eq!(settings.timing, plan(Scheme::GradientTracking).timing);
     let peers: Vec<Peer> = blob.peers().collect();
-    assert!(Exchange::<2, 2, 1, 4, FRAME>::new(settings, &peers, 0, 0, 0).is_ok());
+    let mut memory = vec![0.0; blob.floats()];
+    let (node, _) = blob.build(&mut memory).unwrap();
+    assert!(Exchange::<2, 2, 1, 4, FRAME>::new(settings, &peers, &node, 0).is_ok());
     // Another network: the greeting tells.
     let other = Plan { network: 1, ..plan(Scheme::GradientTracking) };
     let bytes = Aligned::new(&write(&other, &problems()[0], Start::Number(0.0), &PEERS));

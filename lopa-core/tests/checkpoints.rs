@@ -56,14 +56,14 @@ fn the_format_is_the_written_one() {
     let bytes = saved();
     let word = |i: usize| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().unwrap());
     assert_eq!(&bytes[..4], b"LoPA");
-    // Version and scheme, n, p, seed, node, epoch, round, five counters of 11.
-    let header: Vec<u32> = (1..21).map(word).collect();
-    assert_eq!(header, [257, 5, 3, 0, 0, 2, 0, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0]);
+    // Version and scheme, n, p, seed, node, epoch and its mark, round, five counters of 11.
+    let header: Vec<u32> = (1..22).map(word).collect();
+    assert_eq!(header, [258, 5, 3, 0, 0, 2, 0, 0, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0]);
     let mut node = gt(2);
     run(&mut node, 11);
     let s = node.state();
     for (i, a) in [s.x, s.theta, s.v, s.z, s.y].concat().iter().enumerate() {
-        assert_eq!(word(21 + i), a.to_bits());
+        assert_eq!(word(22 + i), a.to_bits());
     }
     // CRC-32 by the book, bit by bit.
     let mut crc = u32::MAX;

@@ -4,6 +4,7 @@ mod common;
 
 use common::{N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::blob::BlobError;
+use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{
     Exchange, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
 };
@@ -33,6 +34,9 @@ const fn peer(node: u32) -> Peer {
     Peer { node, link: 0, weight: 0.25 }
 }
 
+/// Time enough between two turns for a greeting to be answered.
+const TURN: Micros = TIMING.retry / 8;
+
 /// A node with its exchange.
 struct Party {
     node: GtNode<Quadratic<'static>, N, P>,
@@ -41,7 +45,8 @@ struct Party {
 
 impl Party {
     fn new(settings: Settings, peers: &[Peer]) -> Self {
-        Self { node: gt(settings.node), line: Line::new(settings, peers, 0, 0, 0).unwrap() }
+        let node = gt(settings.node);
+        Self { line: Line::new(settings, peers, &node, 0).unwrap(), node }
     }
 
     /// Works as far as it can, and says what it has to say on link 0.
@@ -66,7 +71,7 @@ impl Party {
     }
 
     /// Everything that a bad frame must leave alone.
-    fn fingerprint(&self) -> (Vec<u32>, u64, u64, Vec<(u32, Standing)>) {
+    fn fingerprint(&self) -> (Vec<u32>, u64, Epoch, Vec<(u32, Standing)>) {
         let s = self.node.state();
         let bits = [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect();
         (bits, s.round, self.line.epoch(), self.line.standings().collect())
@@ -75,11 +80,19 @@ impl Party {
 
 /// Lets two parties talk until neither has anything to say, at most `turns` times.
 fn talk(a: &mut Party, b: &mut Party, turns: usize) {
-    for now in 0..turns as Micros {
+    exchange_turns(a, b, 0..turns as Micros);
+}
+
+/// The same from one turn to another. Returns what `b` said.
+fn exchange_turns(a: &mut Party, b: &mut Party, turns: std::ops::Range<Micros>) -> Vec<u8> {
+    let mut tape = Vec::new();
+    for now in turns.map(|turn| turn * TURN) {
         let (from_a, from_b) = (a.speak(now), b.speak(now));
         a.hear(&from_b, now);
         b.hear(&from_a, now);
+        tape.extend(from_b);
     }
+    tape
 }
 
 /// Two parties that have met.
@@ -120,9 +133,8 @@ fn two_nodes_meet_and_finish_together() {
 #[test]
 fn whoever_differs_is_refused_and_both_say_why() {
     type Change = fn(&mut Settings);
-    let differ: [(Reason, Change); 7] = [
+    let differ: [(Reason, Change); 6] = [
         (Reason::Problem, |s| s.identity.problem += 1),
-        (Reason::OuterDimension, |s| s.identity.outer += 1),
         (Reason::InnerDimension, |s| s.identity.inner += 1),
         (Reason::Scheme, |s| s.identity.scheme = Scheme::LocalGradient),
         (Reason::Math, |s| s.identity.math = lopa_core::math::Kind::Micromath),
@@ -162,26 +174,20 @@ fn a_refused_node_that_is_mended_is_welcome() {
 }
 
 #[test]
-fn another_version_is_refused() {
+fn another_version_is_counted_and_changes_nothing() {
     let (mut a, mut b) = couple();
-    // A frame of version 2 from node 1, as far as version 1 can read it.
-    let mut out = [0; 64];
-    let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
-    [VERSION + 1, 1, 200, 7, 7].into_iter().for_each(|byte| writer.push(byte));
-    let len = writer.finish().unwrap();
-    a.hear(&out[..len], 10);
-    assert_eq!(a.standing(), Standing::Refused(Reason::Version));
-    let said = a.speak(10);
-    b.hear(&said, 10);
-    assert_eq!(b.standing(), Standing::Refused(Reason::Version));
-    // From a stranger it is only counted.
-    let (mut a, _) = couple();
-    out = [0; 64];
-    let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
-    [VERSION + 1, 9, 200].into_iter().for_each(|byte| writer.push(byte));
-    let len = writer.finish().unwrap();
-    a.hear(&out[..len], 10);
-    assert_eq!((a.standing(), a.line.counters().refused), (Standing::Met, 1));
+    let state = a.fingerprint();
+    // Frames of another version, from a neighbour and from a stranger, as far as this version can read them.
+    for (sender, count) in [(1, 1), (9, 2)] {
+        let mut out = [0; 64];
+        let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
+        [VERSION + 1, sender, 200, 7, 7].into_iter().for_each(|byte| writer.push(byte));
+        let len = writer.finish().unwrap();
+        a.hear(&out[..len], 10);
+        assert_eq!((a.fingerprint(), a.line.counters().version), (state.clone(), count));
+    }
+    talk(&mut a, &mut b, 3_000);
+    assert_eq!((a.node.state().round, a.line.epoch()), (100, Epoch::FIRST));
 }
 
 #[test]
@@ -280,12 +286,13 @@ fn bytes_that_are_no_frames_are_told_apart() {
         body: data(1, 0, &[1.0; VALUES]),
     });
     let mut flipped = good.clone();
-    flipped[5] ^= 0x10;
+    let last = flipped.len() - 2;
+    flipped[last] ^= 0x10;
     a.hear(&flipped, 5);
     a.hear(&[9, 1, 1, 0], 5);
     a.hear(&[vec![1; 2 * FRAME], vec![0]].concat(), 5);
     // A right checksum over an unknown kind of message, and over one that goes on after its end.
-    for message in [&[VERSION, 1, 41, 0, 17][..], &[VERSION, 1, 41, 0, 1, 0, 0, 0]] {
+    for message in [&[VERSION, 1, 41, 0, 17][..], &[VERSION, 1, 41, 0, 1, 0, 0, 0, 0]] {
         let mut out = [0; 64];
         let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
         message.iter().for_each(|&byte| writer.push(byte));
@@ -309,17 +316,11 @@ fn bytes_that_are_no_frames_are_told_apart() {
 fn what_was_said_before_counts_for_nothing() {
     // Every frame of a whole run, again: in the same session, and after a reboot.
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
-    let mut tape = Vec::new();
-    for now in 0..3_000 {
-        let (from_a, from_b) = (a.speak(now), b.speak(now));
-        a.hear(&from_b, now);
-        b.hear(&from_a, now);
-        tape.extend(from_b);
-    }
+    let tape = exchange_turns(&mut a, &mut b, 0..3_000);
     assert_eq!(a.node.state().round, 100);
     let end = a.fingerprint();
-    a.hear(&tape, 3_000);
-    a.speak(3_000);
+    a.hear(&tape, 3_000 * TURN);
+    a.speak(3_000 * TURN);
     assert_eq!(a.fingerprint(), end);
     let mut a = Party::new(Settings { boot: 1_000, ..settings(0) }, &[peer(1)]);
     a.speak(0);
@@ -333,23 +334,13 @@ fn what_was_said_before_counts_for_nothing() {
 fn greetings_of_an_earlier_life_begin_no_epoch() {
     // Node 1 reboots; then its greetings from before are played again and again.
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
-    let mut tape = Vec::new();
-    for now in 0..50 {
-        let (from_a, from_b) = (a.speak(now), b.speak(now));
-        a.hear(&from_b, now);
-        b.hear(&from_a, now);
-        tape.extend(from_b);
-    }
+    let tape = exchange_turns(&mut a, &mut b, 0..50);
     let mut b = Party::new(Settings { boot: 500, ..settings(1) }, &[peer(0)]);
-    for now in 50..60 {
-        let (from_a, from_b) = (a.speak(now), b.speak(now));
-        a.hear(&from_b, now);
-        b.hear(&from_a, now);
-    }
+    exchange_turns(&mut a, &mut b, 50..60);
     assert_eq!((a.standing(), b.standing()), (Standing::Met, Standing::Met));
     let epoch = a.line.epoch();
-    assert!(epoch > 0);
-    for now in 60..70 {
+    assert_ne!(epoch, Epoch::FIRST);
+    for now in (60..70).map(|turn| turn * TURN) {
         a.hear(&tape, now);
         a.speak(now);
     }
@@ -377,8 +368,8 @@ fn a_refusal_meant_for_an_earlier_life_does_not_hit() {
 fn a_host_asks_and_is_answered() {
     let (mut a, _) = couple();
     let mut answers = Vec::new();
-    let mut ask = |a: &mut Party, session: u32, tag: u32, ask: Ask| -> Option<String> {
-        let request = Request { to: 0, session, tag, ask };
+    let mut ask = |a: &mut Party, tag: u32, ask: Ask| -> Option<String> {
+        let request = Request { to: 0, echo: 0, tag, ask };
         let body = Body::Request(request);
         a.hear(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
         let mut answer = None;
@@ -393,41 +384,90 @@ fn a_host_asks_and_is_answered() {
         });
         answer
     };
-    let status = ask(&mut a, 0, 1, Ask::Status).unwrap();
+    let status = ask(&mut a, 1, Ask::Status).unwrap();
     assert!(status.contains("session: 40") && status.contains("met: 1"), "{status}");
-    assert!(ask(&mut a, 0, 1, Ask::Counters).unwrap().contains("sent_bytes"));
-    assert!(ask(&mut a, 0, 1, Ask::Metrics).unwrap().contains("evaluations"));
+    assert!(ask(&mut a, 1, Ask::Counters).unwrap().contains("sent_bytes"));
+    assert!(ask(&mut a, 1, Ask::Metrics).unwrap().contains("evaluations"));
     for (variable, len) in [(Variable::Outer, N), (Variable::Inner, P), (Variable::Direction, N)] {
         for offset in (0..len as u32 + 1).step_by(VALUES) {
-            ask(&mut a, 0, 2, Ask::Read { variable, offset }).unwrap();
+            ask(&mut a, 2, Ask::Read { variable, offset }).unwrap();
         }
     }
     let s = a.node.state();
     assert_eq!(answers, [s.x, s.theta, s.y].concat());
+}
 
-    // What changes something wants the right session and a new tag.
-    let ask = |a: &mut Party, session: u32, tag: u32, what: Ask| {
-        let request = Request { to: 0, session, tag, ask: what };
-        let body = Body::Request(request);
-        a.hear(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
-        let mut done = None;
-        messages(&a.speak(9), |message| {
-            if let Body::Reply(reply) = message.body {
-                done = Some(reply.answer == Answer::Done);
-            }
-        });
-        done
-    };
-    assert_eq!(ask(&mut a, 39, 5, Ask::Stop), None);
-    assert_eq!(ask(&mut a, 40, 5, Ask::Stop), Some(true));
-    assert_eq!(ask(&mut a, 40, 5, Ask::Start), None);
-    assert_eq!(ask(&mut a, 40, 4, Ask::Start), None);
-    assert_eq!(ask(&mut a, 40, 6, Ask::Start), Some(true));
-    assert_eq!((ask(&mut a, 40, 7, Ask::Checkpoint), a.line.checkpoint_asked()), (None, true));
+/// Sends a request to node 0 and returns the answer, if there is one.
+fn request(a: &mut Party, echo: u32, tag: u32, ask: Ask) -> Option<Said> {
+    let body = Body::Request(Request { to: 0, echo, tag, ask });
+    a.hear(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
+    let mut said = None;
+    messages(&a.speak(9), |message| {
+        if let Body::Reply(reply) = message.body {
+            assert_eq!(reply.tag, tag);
+            said = Some(match reply.answer {
+                Answer::Done => Said::Done,
+                Answer::Cannot => Said::Cannot,
+                Answer::Status(status) => Said::Challenge(status.challenge),
+                _ => panic!("another answer"),
+            });
+        }
+    });
+    said
+}
+
+#[derive(Debug, PartialEq)]
+enum Said {
+    Done,
+    Cannot,
+    Challenge(u32),
+}
+
+/// The challenge of a node's status.
+fn challenge(a: &mut Party) -> u32 {
+    match request(a, 0, 1_000, Ask::Status) {
+        Some(Said::Challenge(challenge)) => challenge,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_host_that_changes_something_echoes_the_last_status() {
+    let (mut a, _) = couple();
+    let first = challenge(&mut a);
+    let paused = |a: &mut Party| a.line.advance(&mut a.node, 9) == Step::Paused;
+    assert_eq!(request(&mut a, first ^ 1, 5, Ask::Stop), None);
+    assert_eq!(request(&mut a, first, 5, Ask::Stop), Some(Said::Done));
+    // The same again is answered again; another one needs another status.
+    assert_eq!(request(&mut a, first, 5, Ask::Stop), Some(Said::Done));
+    assert_eq!(request(&mut a, first, 6, Ask::Start), None);
+    let second = challenge(&mut a);
+    assert_eq!(request(&mut a, second, 6, Ask::Start), Some(Said::Done));
+    // A recording of the stop changes nothing.
+    assert_eq!((request(&mut a, first, 5, Ask::Stop), paused(&mut a)), (None, false));
+    let third = challenge(&mut a);
+    assert_eq!(request(&mut a, third, 7, Ask::Checkpoint), None);
+    assert!(a.line.checkpoint_asked());
+    // Asked again while it is being written, it is written once.
+    assert_eq!(request(&mut a, third, 7, Ask::Checkpoint), None);
     a.line.checkpoint_written(false);
-    assert_eq!(ask(&mut a, 0, 8, Ask::Status), Some(false));
-    let said = a.speak(10);
-    assert!(said.is_empty() || !a.line.checkpoint_asked());
+    assert!(!a.line.checkpoint_asked());
+    assert_eq!(request(&mut a, third, 7, Ask::Checkpoint), Some(Said::Cannot));
+    assert!(!a.line.checkpoint_asked());
+}
+
+#[test]
+fn a_forged_stop_does_not_make_later_starts_void() {
+    let (mut a, mut b) = couple();
+    // An attacker on the line asks for the status, as anybody can, and uses the highest tag there is.
+    let seen = challenge(&mut a);
+    assert_eq!(request(&mut a, seen, u32::MAX, Ask::Stop), Some(Said::Done));
+    talk(&mut a, &mut b, 20);
+    assert_eq!(a.line.advance(&mut a.node, 20), Step::Paused);
+    let seen = challenge(&mut a);
+    assert_eq!(request(&mut a, seen, 8, Ask::Start), Some(Said::Done));
+    talk(&mut a, &mut b, 3_000);
+    assert_eq!(a.node.state().round, 100);
 }
 
 #[test]
@@ -438,28 +478,21 @@ fn a_paused_fleet_waits_and_stays_together() {
     talk(&mut a, &mut b, 500);
     let round = a.node.state().round;
     assert!(round < 100);
-    assert_eq!(a.line.advance(&mut a.node, 500), Step::Paused);
+    assert_eq!(a.line.advance(&mut a.node, 500 * TURN), Step::Paused);
     // Much later they have not lost each other.
-    for now in (500..20 * TIMING.silence).step_by(TIMING.silence as usize / 20) {
-        let (from_a, from_b) = (a.speak(now), b.speak(now));
-        a.hear(&from_b, now);
-        b.hear(&from_a, now);
-    }
+    let later = 500 + 20 * TIMING.silence / TURN;
+    exchange_turns(&mut a, &mut b, 500..later);
     assert_eq!((a.standing(), a.node.state().round), (Standing::Met, round));
     a.line.pause(false);
     b.line.pause(false);
-    for now in 20 * TIMING.silence..20 * TIMING.silence + 3_000 {
-        let (from_a, from_b) = (a.speak(now), b.speak(now));
-        a.hear(&from_b, now);
-        b.hear(&from_a, now);
-    }
-    assert_eq!(a.node.state().round, 100);
+    exchange_turns(&mut a, &mut b, later..later + 3_000);
+    assert_eq!((a.node.state().round, a.line.epoch()), (100, Epoch::FIRST));
 }
 
 #[test]
 fn bad_settings_are_refused_by_name() {
     let new =
-        |settings, peers: &[Peer]| Line::new(settings, peers, 0, 0, 0).map(|_| ()).unwrap_err();
+        |settings, peers: &[Peer]| Line::new(settings, peers, &gt(0), 0).map(|_| ()).unwrap_err();
     let good = settings(0);
     let number = Settings { node: 70_000, ..good };
     assert_eq!(new(number, &[]), SettingsError::Number { node: 70_000 });
@@ -483,7 +516,7 @@ fn bad_settings_are_refused_by_name() {
         Timing { retry: 0, ..TIMING },
         Timing { probe: 0, ..TIMING },
         Timing { patience: 0, ..TIMING },
-        Timing { silence: 15, ..TIMING },
+        Timing { silence: 63, ..TIMING },
     ] {
         assert_eq!(new(Settings { timing, ..good }, &[]), SettingsError::Timing);
     }
@@ -501,11 +534,14 @@ fn a_lying_greeting_gets_nowhere() {
         to: 0,
         challenge: 5,
         echo: 6,
-        met: true,
-        dead: true,
+        ask: true,
+        without: true,
         resumed: false,
+        mark: 7,
         start: 50,
         round: 50,
+        next: 150,
+        held: 0,
         window: 255,
         weight: 0.25,
         identity: own.identity,
@@ -515,7 +551,7 @@ fn a_lying_greeting_gets_nowhere() {
     a.hear(&encode(&Message { version: VERSION, sender: 1, session: 41, epoch: 5 << 16, body }), 1);
     assert_eq!(a.fingerprint(), state);
     let mut echoed = None;
-    messages(&a.speak(1), |message| {
+    messages(&a.speak(TIMING.retry), |message| {
         if let Body::Hello(hello) = message.body {
             echoed = Some(hello.echo);
         }
@@ -526,9 +562,52 @@ fn a_lying_greeting_gets_nowhere() {
 #[test]
 fn a_node_that_is_not_the_one_described_is_found_out() {
     let identity = Identity { outer: N as u32 + 1, ..settings(0).identity };
-    let mut party = Party::new(Settings { identity, ..settings(0) }, &[]);
-    party.speak(0);
-    assert_eq!(party.line.advance(&mut party.node, 0), Step::Mismatch);
+    let other = Settings { identity, ..settings(0) };
+    assert_eq!(Line::new(other, &[], &gt(0), 0).unwrap_err(), SettingsError::Node);
+    let mut half = gt(0);
+    half.compute(&mut scratch()).unwrap();
+    assert_eq!(Line::new(settings(0), &[], &half, 0).unwrap_err(), SettingsError::Node);
+}
+
+#[test]
+fn an_exchange_goes_on_where_its_node_stands() {
+    let epoch = Epoch { number: 3 << 16, mark: 9 };
+    let mut node = gt(0);
+    node.restart(epoch, 40);
+    let line = Line::new(settings(0), &[peer(1)], &node, 0).unwrap();
+    assert_eq!(line.epoch(), epoch);
+    let mut said = [0; 512];
+    let mut line = line;
+    line.advance(&mut node, 0);
+    let len = line.transmit(0, &node, 0, &mut said).unwrap();
+    messages(&said[..len], |message| {
+        let Body::Hello(hello) = message.body else { panic!("not a greeting") };
+        assert_eq!((hello.start, hello.mark, hello.resumed), (40, 9, true));
+        assert_eq!((message.epoch, hello.next), (epoch.number, 40 * 3));
+    });
+}
+
+#[test]
+fn a_node_moved_behind_the_back_of_its_exchange_falls_silent() {
+    let moves: [fn(&mut Party); 3] = [
+        |a| a.node = gt(0),
+        |a| a.node.restart(Epoch { number: 1 << 16, mark: 1 }, a.node.state().round),
+        |a| {
+            let (epoch, round) = (a.node.state().epoch, a.node.state().round);
+            a.node.restart(epoch, round + 1);
+        },
+    ];
+    for change in moves {
+        let (mut a, mut b) = couple();
+        talk(&mut a, &mut b, 50);
+        change(&mut a);
+        assert_eq!(a.line.advance(&mut a.node, 50 * TURN), Step::Mismatch);
+        assert_eq!((a.speak(51 * TURN), a.line.deadline()), (vec![], Micros::MAX));
+        // So its neighbour goes on without it.
+        let later = 60 * TURN + TIMING.silence;
+        b.speak(later);
+        assert_eq!(b.standing(), Standing::Dead);
+    }
 }
 
 #[test]
@@ -536,8 +615,8 @@ fn alone_a_node_sends_nothing_and_goes_on() {
     let scheme = Scheme::LocalGradient;
     let identity =
         Identity::new(7, quadratic(0).dimensions(), scheme, &config(0), CHUNK as u32, 100);
-    let mut line = Line::new(Settings { identity, ..settings(0) }, &[], 0, 0, 0).unwrap();
     let mut node = lg(0);
+    let mut line = Line::new(Settings { identity, ..settings(0) }, &[], &node, 0).unwrap();
     // Without neighbours nothing is sent, and rounds go on all the same.
     while line.advance(&mut node, 0) == Step::Compute {
         node.compute(&mut scratch()).unwrap();
@@ -585,7 +664,7 @@ fn without_the_key_nothing_changes() {
 fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)> {
     let (node, mut found) = (gt(0), Vec::new());
     for (tag, &(to, ask)) in (1..).zip(requests) {
-        let body = Body::Request(Request { to, session: 0, tag, ask });
+        let body = Body::Request(Request { to, echo: 0, tag, ask });
         line.receive(
             1,
             &encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }),
@@ -628,8 +707,9 @@ fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
     line.decline(Some(7), trouble);
     assert_eq!(refusals(&mut line, &requests), [(7, 3, trouble)]);
     // Whoever starts after all is no longer in trouble.
-    line.start(settings(0), &[peer(1)], 0, 0, 0).unwrap();
-    let mut party = Party { node: gt(0), line };
+    let node = gt(0);
+    line.start(settings(0), &[peer(1)], &node, 0).unwrap();
+    let mut party = Party { node, line };
     let mut other = Party::new(settings(1), &[peer(0)]);
     talk(&mut party, &mut other, 4);
     assert_eq!(party.standing(), Standing::Met);

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Bad, Broken, N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
+use lopa_core::epoch::Epoch;
 use lopa_core::node::{
     Buffers, Config, Divergence, GtNode, LgNode, Neighbour, Node, NodeError, Phase, Scheme,
     Scratch, Variable,
@@ -222,8 +223,9 @@ fn stops_with(bad: Bad, variable: Variable) {
             assert_eq!(node.mix_with([]), Err(error));
             assert!(node.checkpoint().is_err());
             node.problem_mut().1 = Bad::Nothing;
-            node.restart(1, 2);
-            assert_eq!((node.state().epoch, node.phase()), (1, Phase::Ready));
+            let epoch = Epoch { number: 1, mark: 1 };
+            node.restart(epoch, 2);
+            assert_eq!((node.state().epoch, node.phase()), (epoch, Phase::Ready));
             assert_eq!(node.state().y, node.state().z);
             node.compute(&mut scratch()).unwrap();
         }};
@@ -283,8 +285,9 @@ fn a_restart_keeps_the_model_and_drops_half_a_round() {
     node.compute(&mut scratch()).unwrap();
     node.mix(&[0.1], &[0.1]).unwrap();
     let (x, theta) = (node.state().x.to_vec(), node.state().theta.to_vec());
-    node.restart(4, 9);
+    let epoch = Epoch { number: 4, mark: 1 };
+    node.restart(epoch, 9);
     let state = node.state();
-    assert_eq!((state.epoch, state.round, node.phase()), (4, 9, Phase::Ready));
+    assert_eq!((state.epoch, state.round, node.phase()), (epoch, 9, Phase::Ready));
     assert_eq!((state.x, state.theta, state.y), (&x[..], &theta[..], state.z));
 }

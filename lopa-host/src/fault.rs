@@ -94,6 +94,18 @@ impl FaultyLine {
         self.flying.peek().map(|Reverse((at, ..))| *at)
     }
 
+    /// Frames on their way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.flying.len()
+    }
+
+    /// Whether there is nothing on its way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.flying.is_empty()
+    }
+
     fn chance(&mut self, chance: f32) -> bool {
         // Draws even when nothing can happen, so that one fault's rate does not move the others'.
         self.stream.unit() < chance

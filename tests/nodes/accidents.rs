@@ -6,7 +6,7 @@ use lopa_host::fleet::{Accident, Emulated};
 use lopa_host::quadratics::QuadraticRecipe;
 use lopa_host::run::Prepared;
 
-use super::quadratics::optimum;
+use super::optimum::optimum;
 use super::{fleet, prepared, run};
 
 const NODES: usize = 5;

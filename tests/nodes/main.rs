@@ -6,8 +6,11 @@ mod data;
 mod direct;
 mod learning;
 mod log;
-#[path = "../fleet/mod.rs"]
-mod quadratics;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "../reference/matrix.rs"]
+mod matrix;
+#[path = "../reference/optimum.rs"]
+mod optimum;
 mod routed;
 mod trouble;
 

@@ -6,6 +6,7 @@ use core::task::{Context, Poll};
 use embedded_hal::digital::OutputPin;
 use embedded_io_async::{Read, Write};
 use lopa_core::blob::{Blob, BlobError, BlobNode, BlobScratch};
+use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Learner, Micros, SettingsError, Step};
 use lopa_core::node::{NodeError, Phase, State};
 use lopa_core::oracles::Evaluations;
@@ -50,7 +51,7 @@ struct Program<'b, 'm, L, C, O, W, F> {
     scratch: BlobScratch<'m>,
     checkpoint_every: u64,
     /// Epoch and round of the last checkpoint.
-    kept: (u64, u64),
+    kept: (Epoch, u64),
     /// When to wake up for the watchdog's sake.
     nap: Micros,
     /// All rounds were done at the last turn.
@@ -81,7 +82,8 @@ struct Nobody;
 
 impl Learner for Nobody {
     fn state(&self) -> State<'_> {
-        State { round: 0, epoch: 0, x: &[], theta: &[], v: &[], z: &[], y: &[] }
+        let epoch = Epoch::FIRST;
+        State { round: 0, epoch, x: &[], theta: &[], v: &[], z: &[], y: &[] }
     }
 
     fn phase(&self) -> Phase {
@@ -92,7 +94,7 @@ impl Learner for Nobody {
         Ok(())
     }
 
-    fn restart(&mut self, _: u64, _: u64) {}
+    fn restart(&mut self, _: Epoch, _: u64) {}
 
     fn evaluations(&self) -> Evaluations {
         Evaluations::default()
@@ -185,7 +187,7 @@ fn prepare<'b, 'm, F: Mapped>(
         1
     });
     let restored = store.restore(&mut node);
-    let (epoch, round) = (node.state().epoch, node.state().round);
+    let round = node.state().round;
     info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
     // Not collected: that would panic if there were too many.
     let mut peers = heapless::Vec::<_, NEIGHBOURS>::new();
@@ -193,7 +195,7 @@ fn prepare<'b, 'm, F: Mapped>(
         let short = SettingsError::TooMany { room: NEIGHBOURS };
         peers.push(peer).map_err(|_| Refusal::Settings(short))?;
     }
-    let started = exchange.start(blob.settings(boot), &peers, epoch, round, now);
+    let started = exchange.start(blob.settings(boot), &peers, &node, now);
     started.map_err(Refusal::Settings)?;
     Ok((node, scratch, blob.checkpoint_every().into()))
 }

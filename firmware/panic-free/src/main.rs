@@ -13,6 +13,7 @@ use core::hint::black_box;
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::blob::{self, Blob, Capacity, Start};
 use lopa_core::draw::{Draws, Purpose};
+use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Exchange, Peer, Settings, Timing};
 use lopa_core::network::{self, Edge};
 use lopa_core::node::{Buffers, Config, Neighbour, Node, Scheme, Scratch};
@@ -86,7 +87,8 @@ fn live<P: Problem, X: Storage, T: Storage, D: Storage>(
     let _ = black_box(node.mix(floats(), floats()));
     let neighbour = Neighbour { weight: black_box(0.5), x: floats(), y: floats() };
     let _ = black_box(node.mix_with([neighbour, neighbour]));
-    node.restart(black_box(1), black_box(7));
+    let epoch = Epoch { number: black_box(1), mark: black_box(2) };
+    node.restart(black_box(epoch), black_box(7));
     let mut bytes = [0_u8; 256];
     let _ = black_box(node.save(black_box(&mut bytes)));
     let _ = black_box(node.restore(black_box(&bytes)));
@@ -235,9 +237,9 @@ fn exchange(problem: Quadratic<'_>) -> Option<()> {
         seal: seal(),
     };
     let peers = [Peer { node: 1, link: 0, weight: 0.2 }; 3];
-    let (epoch, round, now) = (black_box(1), black_box(2), black_box(3));
+    let now = black_box(3);
     let mut exchange =
-        Exchange::<4, 2, 3, 16, FRAME>::new(settings, black_box(&peers), epoch, round, now).ok()?;
+        Exchange::<4, 2, 3, 16, FRAME>::new(settings, black_box(&peers), &node, now).ok()?;
     static BYTES: [u8; 64] = [1; 64];
     exchange.receive(black_box(0), black_box(&BYTES), black_box(4));
     black_box(exchange.advance(&mut node, black_box(5)));

@@ -14,25 +14,42 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
 {
     pub(super) fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
         if let Phase::Diverged(divergence) = learner.phase() {
-            self.diverged = true;
+            (self.diverged, self.out) = (true, true);
             return Step::Diverged(divergence);
         }
-        self.bury(learner.state().round, now);
-        if self.restart {
-            self.restart = false;
-            learner.restart(self.epoch, self.start);
+        self.out |= !self.in_place(learner);
+        if self.out {
+            return Step::Mismatch;
         }
+        self.bury(now);
         loop {
+            if self.restart {
+                self.restart = false;
+                learner.restart(self.epoch, self.start);
+            }
             let round = learner.state().round;
             (self.round, self.computed) = (round, matches!(learner.phase(), Phase::Mixing { .. }));
             match learner.phase() {
                 Phase::Diverged(divergence) => {
-                    self.diverged = true;
+                    (self.diverged, self.out) = (true, true);
                     return Step::Diverged(divergence);
                 }
-                Phase::Ready if round >= self.settings.rounds => return Step::Finished,
-                Phase::Ready if self.paused => return Step::Paused,
-                Phase::Ready => return Step::Compute,
+                Phase::Ready if round < self.settings.rounds && !self.paused => {
+                    return Step::Compute;
+                }
+                Phase::Ready => {
+                    // One that joined late has learned little when the others have done all rounds.
+                    let had = learner.evaluations().hessian_vector;
+                    let enough = had >= self.settings.rounds.div_ceil(2);
+                    if enough && round >= self.settings.rounds {
+                        return Step::Finished;
+                    }
+                    if self.paused {
+                        return Step::Paused;
+                    }
+                    self.begin(self.epoch.number, had, now);
+                    continue;
+                }
                 Phase::Mixing { .. } => {}
             }
             let base = self.base;
@@ -44,7 +61,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             match self.mix(learner) {
                 Ok(()) => {}
                 Err(NodeError::Diverged(_)) => continue,
-                Err(_) => return Step::Mismatch,
+                Err(_) => {
+                    self.out = true;
+                    return Step::Mismatch;
+                }
             }
             self.base = base.saturating_add(1);
             for neighbour in &mut self.neighbours {
@@ -57,6 +77,25 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 }
             }
         }
+    }
+
+    /// Whether a node is where the exchange left it.
+    fn in_place<L: Learner + ?Sized>(&self, learner: &L) -> bool {
+        if self.restart {
+            // Wherever it is, it is about to be sent elsewhere.
+            return true;
+        }
+        let state = learner.state();
+        let done = match learner.phase() {
+            Phase::Mixing { next } => {
+                (next as u64).checked_div(u64::from(self.settings.identity.chunk)).unwrap_or(0)
+            }
+            _ => 0,
+        };
+        let base = state.round.saturating_mul(self.chunks).saturating_add(done);
+        state.epoch == self.epoch
+            && base == self.base
+            && state.x.len() as u64 == u64::from(self.settings.identity.outer)
     }
 
     /// Mixes the chunk at the base, piece by piece.
@@ -90,14 +129,13 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         Ok(())
     }
 
-    /// While a round waits for a neighbour's chunk, tells it now and then what is missing: the last
-    /// acknowledgement may have been lost.
+    /// While a round waits for a neighbour's chunk, tells it now and then, with growing pauses, what is missing: the
+    /// last acknowledgement may have been lost.
     fn nag(&mut self, now: Micros) {
-        let retry = self.settings.timing.retry;
         for neighbour in &mut self.neighbours {
             if neighbour.met() && neighbour.filled & 1 == 0 && neighbour.ack_at.is_none() {
-                let since = now.max(neighbour.spoke_at);
-                neighbour.ack_by(since.saturating_add(retry));
+                let since = now.max(neighbour.told_at);
+                neighbour.ack_by(since.saturating_add(neighbour.nag));
             }
         }
     }

@@ -6,12 +6,12 @@
 //!
 //! ```text
 //! loop {
-//!     exchange.receive(link, bytes, now);                       // whatever came
+//!     exchange.receive(link, bytes, now);                       // whatever was received
 //!     match exchange.advance(&mut node, now) {
 //!         Step::Compute => node.compute(&mut scratch)?,         // then advance again
 //!         Step::Wait | Step::Paused | Step::Finished => {}
 //!         Step::Diverged(divergence) => …
-//!         Step::Mismatch => …                                   // a mistake in the settings
+//!         Step::Mismatch => …                                   // the node was changed behind its back
 //!     }
 //!     while let Some(len) = exchange.transmit(link, &node, now, &mut buffer) { … }
 //!     sleep until bytes come or exchange.deadline()
@@ -20,8 +20,8 @@
 //!
 //! # How a round goes
 //!
-//! A vector travels in chunks, counted through all rounds. A node mixes chunk c when every neighbour's chunk c has
-//! come and every neighbour holds its own; then it may overwrite its own. Neighbours are added in order of their
+//! A vector travels in chunks, counted through all rounds. A node mixes chunk c when it has received chunk c of every
+//! neighbour and every neighbour holds its own; then it may overwrite its own. Neighbours are added in order of their
 //! numbers, so the sum has one order whatever the timing: **the links decide when, never what**. A neighbour can
 //! be one round ahead, never two.
 //!
@@ -30,16 +30,22 @@
 //!
 //! # Who takes part
 //!
-//! Neighbours greet each other at the start of every *epoch* and compare what the network must agree on; what
-//! differs is refused with a reason both ends report. A neighbour silent for a set time is dead: the node that
-//! notices begins a new epoch in which rounds go on without that neighbour (its term is left out, which folds the
-//! weight into the node's own), gradient tracking starts anew with y = z, and the news spreads through the
-//! greetings. A node that comes back, rebooted or across a mended link, begins another epoch. Of epochs begun at
-//! the same time the highest wins.
+//! Neighbours greet each other at the start of every [*epoch*](crate::epoch) and compare what the network must agree on;
+//! what differs is refused with a reason that both ends report. **Everything that changes who takes part begins a new
+//! epoch**: a death, a refusal, a reboot, a return. Rounds go on without a neighbour that is dead or refused (its term is
+//! left out, which folds the weight into the node's own), gradient tracking starts anew with y = z, and the news spreads
+//! through the greetings. Of epochs begun at the same time the latest wins.
 //!
-//! A whole fleet that reboots from checkpoints of one round goes on with the bits of an unbroken run. From checkpoints
-//! of different rounds, or epochs, nobody can go on as if nothing had happened: whoever notices begins a new epoch, in
-//! the lower round.
+//! **Only progress is a sign of life**: a new chunk, a new acknowledgement, or a greeting that echoes a challenge given a
+//! moment ago. A neighbour that shows none for a quarter of the silence is asked; at its end it is dead. A neighbour
+//! whose answer contradicts what it said before (it rebooted unnoticed, or somebody spoke in its name) is met anew, in a
+//! new epoch. **Nothing that a node believes of a neighbour changes without such an echo**, so recordings and stray
+//! frames change nothing.
+//!
+//! A whole fleet that reboots from checkpoints of one round goes on with the bits of an unbroken run. From checkpoints of
+//! different rounds or epochs it cannot go on as if nothing had happened: the first node that notices begins a new epoch,
+//! in the lower round. A run does not end with a fresh epoch: one that begins in the last quarter of the rounds goes back
+//! to the start of that quarter, and a node that joined so late that it had less than half of the rounds asks for more.
 //!
 //! # What it costs
 //!
@@ -47,20 +53,22 @@
 //!
 //! | network | chunk | LG | GT |
 //! |---|---:|---:|---:|
-//! | ring of 5, a line for each pair | 196 | 1.032 | 1.017 |
-//! | star of 5 through a router | 392 | 1.028 | 1.019 |
-//! | ring of 4 on a shared bus | 392 | 1.033 | 1.026 |
+//! | ring of 5, a line for each pair | 196 | 1.031 | 1.017 |
+//! | star of 5 through a router | 392 | 1.019 | 1.011 |
+//! | ring of 4 on a shared bus | 392 | 1.015 | 1.009 |
 //!
 //! ```sh
 //! cargo test -p lopa-tests --test exchange without_loss -- --nocapture
 //! ```
 //!
-//! What loss adds in frames, bytes and repairs is in `tests/exchange.table`, made and checked by the same test. A
-//! window of one chunk leaves a line idle while acknowledgements travel; where bytes take long to arrive, as through
-//! USB, a window of eight carries 3.6 times as much (`a_window_keeps_a_line_busy`).
+//! What loss adds in frames, bytes and repairs is in `tests/exchange/loss.table`, and frames per round against the number
+//! of neighbours in `tests/exchange/neighbours.table`; tests make and check both. A window of one chunk leaves a line
+//! idle while acknowledgements travel; where bytes take long to arrive, as through USB, a window of eight carries four
+//! times as much (`a_window_keeps_a_line_busy`).
 
 mod advancing;
 mod greeting;
+mod membership;
 mod neighbour;
 mod receiving;
 mod settings;
@@ -73,6 +81,7 @@ pub use settings::{Micros, Peer, Settings, SettingsError, Timing};
 use neighbour::Neighbour;
 use starting::{Asked, Start};
 
+use crate::epoch::Epoch;
 use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
@@ -91,8 +100,9 @@ pub trait Learner {
     /// See [`Node::mix`].
     fn mix(&mut self, x_gap: &[f32], y_gap: &[f32]) -> Result<(), NodeError>;
     /// See [`Node::restart`].
-    fn restart(&mut self, epoch: u64, round: u64);
-    /// How often each oracle was asked.
+    fn restart(&mut self, epoch: Epoch, round: u64);
+    /// How often each oracle was asked. The number of Hessian-vector products tells whether the node has had all its
+    /// rounds.
     fn evaluations(&self) -> Evaluations;
 }
 
@@ -106,7 +116,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Learner for Node<P, X, T, D
     fn mix(&mut self, x_gap: &[f32], y_gap: &[f32]) -> Result<(), NodeError> {
         self.mix(x_gap, y_gap)
     }
-    fn restart(&mut self, epoch: u64, round: u64) {
+    fn restart(&mut self, epoch: Epoch, round: u64) {
         self.restart(epoch, round);
     }
     fn evaluations(&self) -> Evaluations {
@@ -128,7 +138,8 @@ pub enum Step {
     Finished,
     /// The node diverged and is out.
     Diverged(Divergence),
-    /// The node is not the one the settings describe: its outer variable has another length.
+    /// The node is not where the exchange left it: somebody restored, restarted or mixed it in between, or it is
+    /// another node. It is out, like one that diverged.
     Mismatch,
 }
 
@@ -157,7 +168,10 @@ struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, c
     /// Chunks of each neighbour that have come, the chunk at place p in the slot p modulo `WINDOW`.
     values: [[[f32; VALUES]; WINDOW]; NEIGHBOURS],
     counters: Counters,
-    epoch: u64,
+    /// What tells this life of the node from others: the boot number; for a node that cannot count its boots, a number
+    /// made from the first challenge it is given, and 0 before that.
+    session: u32,
+    epoch: Epoch,
     /// The round in which the epoch began; for a node that booted in it, the round it had completed then.
     start: u64,
     /// It booted in this epoch: only those who did so in the same round are in step with it.
@@ -176,12 +190,15 @@ struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, c
     computed: bool,
     paused: bool,
     diverged: bool,
+    /// It takes no part any more: it diverged, or is not the node it was.
+    out: bool,
     /// A node with this node's number was heard.
     duplicate: bool,
-    /// How often a neighbour was given up: makes challenges new.
-    given_up: u32,
-    /// The highest tag of a request that changed something.
-    last_tag: u32,
+    /// How many challenges were made: makes the next one new.
+    challenges: u32,
+    /// What a host must echo to change something; and what it echoed last, with the tag of that request.
+    host_challenge: u32,
+    changed: (u32, u32),
     /// A host's request to be answered on each link.
     asked: [Asked; LINKS],
     /// A checkpoint a host asked for: the link and the tag.
@@ -210,19 +227,19 @@ impl<
     /// The room [`Exchange::transmit`] needs.
     pub const BUFFER: usize = wire::frame_len(wire::message_len(VALUES));
 
-    /// An exchange for a node that has completed `round` rounds and was last in `epoch`; 0 and 0 for a new one.
+    /// An exchange for a node, which goes on where the node stands: at the beginning, or at a restored checkpoint.
     ///
     /// # Errors
-    /// Refuses neighbours, weights and chunks that make no sense or find no room.
-    pub fn new(
+    /// Refuses neighbours, weights and chunks that make no sense or find no room, and a node that the settings do not
+    /// describe.
+    pub fn new<L: Learner + ?Sized>(
         settings: Settings,
         peers: &[Peer],
-        epoch: u64,
-        round: u64,
+        learner: &L,
         now: Micros,
     ) -> Result<Self, SettingsError> {
         let mut exchange = Self::vacant();
-        exchange.start(settings, peers, epoch, round, now)?;
+        exchange.start(settings, peers, learner, now)?;
         Ok(exchange)
     }
 
@@ -243,18 +260,17 @@ impl<
     ///
     /// # Errors
     /// As [`Exchange::new`]; the exchange then knows nobody.
-    pub fn start(
+    pub fn start<L: Learner + ?Sized>(
         &mut self,
         settings: Settings,
         peers: &[Peer],
-        epoch: u64,
-        round: u64,
+        learner: &L,
         now: Micros,
     ) -> Result<(), SettingsError> {
         for reader in &mut self.readers {
             *reader = FrameReader::new(settings.seal);
         }
-        let started = self.table.start(settings, peers, epoch, round, now);
+        let started = self.table.start(settings, peers, &learner.state(), learner.phase(), now);
         if started.is_err() {
             self.table.neighbours.clear();
         }
@@ -284,7 +300,7 @@ impl<
         }
     }
 
-    /// Does what can be done with what has come: deaths, new epochs, mixing.
+    /// Does what can be done with what was received: deaths, new epochs, mixing.
     pub fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
         self.table.advance(learner, now)
     }
@@ -324,7 +340,7 @@ impl<
 
     /// The epoch.
     #[must_use]
-    pub const fn epoch(&self) -> u64 {
+    pub const fn epoch(&self) -> Epoch {
         self.table.epoch
     }
 
@@ -375,6 +391,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         start..start.saturating_add(size).min(outer)
     }
 
+    /// The first chunk, counted through all rounds, that cannot have been sent yet.
+    fn sent_up_to(&self) -> u64 {
+        self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks)
+    }
+
     fn tracking(&self) -> bool {
         self.settings.identity.scheme == Scheme::GradientTracking
     }
@@ -400,7 +421,7 @@ impl<const N: usize, const L: usize, const W: usize, const V: usize, const F: us
             f,
             "Exchange of node {} (epoch {}, round {})",
             t.settings.node,
-            t.epoch,
+            t.epoch.number,
             t.round
         );
     }

@@ -11,7 +11,7 @@ pub enum Standing {
     Unmet,
     /// Met in this epoch: rounds go on with it.
     Met,
-    /// Held for dead: rounds go on without it.
+    /// Considered dead: rounds go on without it.
     Dead,
     /// Refused, here or there: rounds go on without it.
     Refused(Reason),
@@ -22,36 +22,43 @@ pub enum Standing {
 pub(super) struct Neighbour {
     pub peer: Peer,
     pub standing: Standing,
-    /// What the neighbour must echo to be believed.
+    /// What the neighbour must echo to be believed, once.
     pub challenge: u32,
-    /// The neighbour's challenge as last heard, to be echoed; 0 for none.
+    /// Whether it has been told; nobody can echo it otherwise.
+    pub given: bool,
+    /// What was known of its chunks (`next`, `held`) when it was told: an honest echo cannot fall behind that.
+    pub seen: (u64, u32),
+    /// The neighbour's challenge as last received, to be echoed; 0 for none.
     pub heard: u32,
-    /// Its challenge when it was met.
-    pub known: u32,
     /// Its boot number when it was met.
     pub session: u32,
     /// The last sign of life; when waiting began, if there was none.
     pub alive_at: Micros,
     /// Whether there ever was one.
     pub ever: bool,
-    /// When to greet it next.
+    /// When to greet it next, other than to ask for a sign of life.
     pub hello_at: Option<Micros>,
+    /// Whether that greeting wants an answer even though it is met.
+    pub ask: bool,
+    /// It waits for the greeting that lets it meet us: nothing goes before that.
+    pub owed: bool,
     /// When it was greeted last.
     pub greeted_at: Option<Micros>,
-    /// A refusal to be said.
+    /// A refusal to be sent.
     pub refuse: Option<Reason>,
-    /// When anything was last said to it.
-    pub spoke_at: Micros,
     /// Growing pause between greetings or retries in a row.
     pub pause: Micros,
 
-    /// Its chunks that have come, bit b for chunk base + b.
+    /// Its chunks that have been received, bit b for chunk base + b.
     pub filled: u32,
-    /// The highest chunk that came, plus one.
+    /// The highest chunk received, plus one.
     pub reached: u64,
-    /// The base it was last told.
+    /// The base it was last told, and when.
     pub told: u64,
-    /// When to tell it what has come.
+    pub told_at: Micros,
+    /// Growing pause between acknowledgements that say nothing new.
+    pub nag: Micros,
+    /// When to tell it what has been received.
     pub ack_at: Option<Micros>,
 
     /// All its chunks before this one are mixed: it has all of ours before it.
@@ -71,25 +78,34 @@ pub(super) fn bit(distance: u64) -> u32 {
     u32::try_from(distance).ok().and_then(|d| 1_u32.checked_shl(d)).unwrap_or(0)
 }
 
+/// A mask whose first place moves on by `distance`.
+fn shifted(mask: u32, distance: u64) -> u32 {
+    u32::try_from(distance).ok().and_then(|d| mask.checked_shr(d)).unwrap_or(0)
+}
+
 impl Neighbour {
     pub fn new(peer: Peer, challenge: u32, now: Micros, timing: &Timing) -> Self {
         Self {
             peer,
             standing: Standing::Unmet,
             challenge,
+            given: false,
+            seen: (0, 0),
             heard: 0,
-            known: 0,
             session: 0,
             alive_at: now,
             ever: false,
             hello_at: Some(now),
+            ask: false,
+            owed: false,
             greeted_at: None,
             refuse: None,
-            spoke_at: now,
             pause: timing.retry,
             filled: 0,
             reached: 0,
             told: 0,
+            told_at: now,
+            nag: timing.retry,
             ack_at: None,
             next: 0,
             held: 0,
@@ -99,9 +115,14 @@ impl Neighbour {
         }
     }
 
+    /// Whether this link leads to it.
+    pub fn on(&self, link: usize) -> bool {
+        usize::from(self.peer.link) == link
+    }
+
     /// Whether it has this number, and this link leads to it.
     pub fn is(&self, link: usize, node: u32) -> bool {
-        self.peer.node == node && usize::from(self.peer.link) == link
+        self.peer.node == node && self.on(link)
     }
 
     /// Whether rounds wait for it.
@@ -117,7 +138,8 @@ impl Neighbour {
     pub fn begin(&mut self, base: u64, now: Micros, timing: &Timing) {
         (self.filled, self.reached, self.told, self.ack_at) = (0, base, base, None);
         (self.next, self.held, self.sent, self.retry_at) = (base, 0, 0, None);
-        self.pause = timing.retry;
+        (self.seen, self.nag, self.pause) = ((base, 0), timing.retry, timing.retry);
+        self.owed = false;
         if self.counts() {
             self.standing = Standing::Unmet;
             self.hello_at = Some(now);
@@ -151,17 +173,22 @@ impl Neighbour {
         }
     }
 
-    /// Takes in what it says it has. Tells how many chunks are now known to be lost.
-    pub fn acknowledged(&mut self, next: u64, held: u32, now: Micros, timing: &Timing) -> u32 {
-        let Some(ahead) = next.checked_sub(self.next) else { return 0 };
+    /// Takes in what it says it has. If that is news, it is a sign of life, and the answer is how many chunks are now
+    /// known to be lost.
+    pub fn acknowledged(
+        &mut self,
+        next: u64,
+        held: u32,
+        now: Micros,
+        timing: &Timing,
+    ) -> Option<u32> {
+        let ahead = next.checked_sub(self.next)?;
         if ahead == 0 && held & !self.held == 0 {
-            return 0;
+            return None;
         }
-        let shift =
-            |mask: u32| u32::try_from(ahead).ok().and_then(|a| mask.checked_shr(a)).unwrap_or(0);
-        self.held = shift(self.held) | held;
-        self.sent = shift(self.sent) | held;
-        self.next = next;
+        self.held = shifted(self.held, ahead) | held;
+        self.sent = shifted(self.sent, ahead) | held;
+        (self.next, self.alive_at) = (next, now);
         // What was sent before something it holds, and is not held, was lost on a link that keeps order.
         let highest = 32_u32.saturating_sub(self.held.leading_zeros());
         let below = bit(u64::from(highest)).wrapping_sub(1);
@@ -171,7 +198,17 @@ impl Neighbour {
         self.pause = timing.retry;
         let waiting = self.sent & !self.held != 0;
         self.retry_at = waiting.then(|| now.saturating_add(self.pause));
-        lost.count_ones()
+        Some(lost.count_ones())
+    }
+
+    /// Whether what it says it has contradicts what was known when it was asked, or what was sent (all before `most`):
+    /// it forgot, or somebody spoke in its name.
+    pub fn contradicts(&self, next: u64, held: u32, most: u64) -> bool {
+        let (then, had) = self.seen;
+        match next.checked_sub(then) {
+            Some(ahead) => next > most || shifted(had, ahead) & !held != 0,
+            None => true,
+        }
     }
 
     /// Gives up waiting for acknowledgements: what is on the way counts as lost. Tells how many chunks.
@@ -191,9 +228,62 @@ impl Neighbour {
         self.ack_at = Some(self.ack_at.map_or(at, |before| before.min(at)));
     }
 
-    /// Asks for a greeting now, but not more often than once a retry.
-    pub fn hello_soon(&mut self, now: Micros, timing: &Timing) {
-        let at = self.greeted_at.map_or(now, |last| now.max(last.saturating_add(timing.retry)));
+    /// Notes that it was told what was received up to `base`.
+    pub fn tell(&mut self, base: u64, now: Micros, timing: &Timing) {
+        let news = self.told != base;
+        let longer = self.nag.saturating_mul(2).min(timing.retry_most);
+        self.nag = if news { timing.retry } else { longer.max(timing.retry) };
+        (self.told, self.told_at, self.ack_at) = (base, now, None);
+    }
+
+    /// Asks for a greeting that wants an answer, but at most one per `gap`.
+    pub fn greet_soon(&mut self, now: Micros, gap: Micros) {
+        let at = self.greeted_at.map_or(now, |last| now.max(last.saturating_add(gap)));
         self.hello_at = Some(self.hello_at.map_or(at, |before| before.min(at)));
+        self.ask = true;
+    }
+
+    /// When it will be declared dead, unless it gives a sign of life.
+    pub fn alive_until(&self, timing: &Timing) -> Micros {
+        self.alive_at.saturating_add(if self.ever { timing.silence } else { timing.patience })
+    }
+
+    /// Whether it has given no sign of life for so long that it must be asked for one.
+    pub fn doubtful(&self, now: Micros, timing: &Timing) -> bool {
+        self.met() && now >= self.alive_at.saturating_add(timing.doubt())
+    }
+
+    /// When the next greeting is due.
+    pub fn greeting_at(&self, timing: &Timing) -> Option<Micros> {
+        let paced = |at: Micros, gap: Micros| {
+            self.greeted_at.map_or(at, |last| at.max(last.saturating_add(gap)))
+        };
+        let other = self.hello_at.map(|at| if self.owed { at } else { paced(at, timing.pace()) });
+        let doubt = paced(self.alive_at.saturating_add(timing.doubt()), timing.insist());
+        match other {
+            Some(at) if self.met() => Some(at.min(doubt)),
+            None if self.met() => Some(doubt),
+            other => other,
+        }
+    }
+
+    /// Notes that it is greeted, and plans the next greeting. Tells whether this one wants an answer.
+    pub fn greeted(&mut self, now: Micros, timing: &Timing) -> bool {
+        let ask = !self.met() || self.ask || self.doubtful(now, timing);
+        self.hello_at = match self.standing {
+            Standing::Unmet => Some(now.saturating_add(self.pause)),
+            Standing::Met => None,
+            Standing::Dead | Standing::Refused(_) => Some(now.saturating_add(timing.probe)),
+        };
+        if self.standing == Standing::Unmet {
+            // One that was there a moment ago is worth more than one that may never come.
+            let most = if self.ever { timing.silence / 32 } else { timing.retry_most };
+            self.pause = self.pause.saturating_mul(2).min(most.max(timing.retry));
+        }
+        if !self.given {
+            (self.given, self.seen) = (true, (self.next, self.held));
+        }
+        (self.greeted_at, self.ask, self.owed) = (Some(now), false, false);
+        ask
     }
 }

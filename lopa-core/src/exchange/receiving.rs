@@ -3,9 +3,7 @@
 use super::neighbour::{Standing, bit};
 use super::settings::Micros;
 use super::{Asked, Start, Table, bump, find};
-use crate::wire::{
-    self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Reason, Request,
-};
+use crate::wire::{self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Request};
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
     Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
@@ -17,17 +15,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 bump(&mut count.received);
                 return self.message(link, &message, now);
             }
-            Ok(Err(MessageError::Version { sender })) => {
-                let refused = Standing::Refused(Reason::Version);
-                if let Some(n) = find(&mut self.neighbours, link, sender)
-                    && n.standing != refused
-                {
-                    // Said once: it will answer in a version we do not know either.
-                    n.refuse = Some(Reason::Version);
-                    (n.standing, n.hello_at) = (refused, None);
-                }
-                &mut self.counters.refused
-            }
+            // It proves nothing, and cannot be asked: a neighbour with another release stays unmet, then dead.
+            Ok(Err(MessageError::Version { .. })) => &mut count.version,
             Ok(Err(MessageError::Malformed)) => &mut count.malformed,
             Err(FrameError::Oversize) => &mut count.oversize,
             Err(FrameError::Truncated) => &mut count.truncated,
@@ -39,7 +28,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     fn message(&mut self, link: usize, message: &Message<&[u8]>, now: Micros) {
         match &message.body {
             Body::Hello(hello) => self.hello(link, message, hello, now),
-            Body::Refuse(refuse) => self.refused(link, message.sender, refuse),
+            Body::Refuse(refuse) => self.refused(link, message.sender, refuse, now),
             Body::Data(data) => {
                 if self.in_step(link, message, now) {
                     self.data(link, message.sender, data, now);
@@ -51,26 +40,26 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                     self.acks(link, message.sender, acks, now);
                 }
             }
-            Body::Request(request) if message.sender == HOST => self.request(link, request),
+            Body::Request(request) if message.sender == HOST => self.request(link, request, now),
             Body::Request(_) => {}
             Body::Reply(_) => {}
         }
     }
 
-    /// Whether a frame comes from a neighbour met in this epoch; if so it is a sign of life.
+    /// Whether a frame comes from a neighbour met in this epoch.
     fn in_step(&mut self, link: usize, message: &Message<&[u8]>, now: Micros) -> bool {
         let (epoch, timing) = (self.epoch, self.settings.timing);
         let Some(neighbour) = find(&mut self.neighbours, link, message.sender) else {
             bump(&mut self.counters.foreign);
             return false;
         };
-        if message.epoch == epoch && neighbour.met() && message.session == neighbour.session {
-            neighbour.alive_at = now;
+        if message.epoch == epoch.number && neighbour.met() && message.session == neighbour.session
+        {
             return true;
         }
         // One of the two has missed something: a greeting will tell.
         if !matches!(neighbour.standing, Standing::Refused(_)) {
-            neighbour.hello_soon(now, &timing);
+            neighbour.greet_soon(now, timing.retry);
         }
         bump(&mut self.counters.stale);
         false
@@ -92,9 +81,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let (base, delay, chunks) = (self.base, self.settings.timing.delay, self.chunks);
         let ahead = chunk.checked_sub(base);
-        let shared =
-            self.neighbours.iter().filter(|n| n.met() && usize::from(n.peer.link) == link).count()
-                > 1;
+        let shared = self.neighbours.iter().filter(|n| n.met() && n.on(link)).count() > 1;
         let mut each = self.neighbours.iter_mut().zip(&mut self.values);
         let Some((neighbour, slots)) = each.find(|(n, _)| n.is(link, sender)) else { return };
         let counter = match ahead {
@@ -104,6 +91,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                     slot.iter_mut().zip(values).for_each(|(place, value)| *place = value);
                 }
                 neighbour.filled |= bit(ahead);
+                neighbour.alive_at = now;
                 neighbour.reached = neighbour.reached.max(chunk.saturating_add(1));
                 // Someone is held up if it can send no more, or if the round is over. On a shared line the
                 // answer still waits a moment, for others to be answered in the same frame.
@@ -117,22 +105,25 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         };
         bump(counter);
         // Its picture of us is old.
-        neighbour.ack_by(now);
+        neighbour.ack_by(now.max(neighbour.told_at.saturating_add(delay)));
     }
 
     fn acks(&mut self, link: usize, sender: u32, acks: &Acks, now: Micros) {
         let (node, timing) = (self.settings.node, self.settings.timing);
         // A neighbour cannot have what was not sent.
-        let most = self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks);
-        let for_us = acks.held.iter().find(|held| held.to == node).filter(|_| acks.next <= most);
-        if let (Some(held), Some(n)) = (for_us, find(&mut self.neighbours, link, sender)) {
-            let lost = n.acknowledged(acks.next, held.chunks, now, &timing);
+        if acks.next > self.sent_up_to() {
+            return;
+        }
+        let own = acks.held.iter().find(|held| held.to == node);
+        let held = own.map_or(acks.all, |held| held.chunks);
+        if let Some(n) = find(&mut self.neighbours, link, sender) {
+            let lost = n.acknowledged(acks.next, held, now, &timing).unwrap_or(0);
             self.counters.repaired = self.counters.repaired.saturating_add(u64::from(lost));
         }
     }
 
-    fn request(&mut self, link: usize, request: &Request) {
-        let Request { to, session, tag, ask } = *request;
+    fn request(&mut self, link: usize, request: &Request, now: Micros) {
+        let Request { to, echo, tag, ask } = *request;
         if self.state == Start::Nameless {
             self.settings.node = to;
         }
@@ -141,14 +132,24 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let changes = matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint);
         let changes = changes && self.state == Start::Sound;
-        if changes && (session != self.settings.boot || tag <= self.last_tag) {
-            bump(&mut self.counters.stale);
-            return;
-        }
-        if changes {
-            self.last_tag = tag;
+        // A host that missed the answer asks the same again.
+        let again = changes && self.changed == (echo, tag);
+        if changes && !again {
+            if echo != self.host_challenge {
+                bump(&mut self.counters.stale);
+                return;
+            }
+            self.changed = (echo, tag);
+            self.host_challenge = self.new_challenge(HOST, now);
         }
         match ask {
+            Ask::Checkpoint if again => {
+                if self.checkpoint.is_none() {
+                    self.answer = Some((link, tag));
+                }
+                return;
+            }
+            _ if again => {}
             Ask::Start => self.paused = false,
             Ask::Stop => self.paused = true,
             Ask::Checkpoint if changes => {

@@ -31,19 +31,30 @@ pub struct Timing {
     pub retry_most: Micros,
     /// How long an acknowledgement waits for data to ride on, unless someone is held up by it.
     pub delay: Micros,
-    /// A neighbour silent for this long is declared dead. Longer than the longest computation of a round.
+    /// A neighbour that gives no sign of life for this long is declared dead: it neither made progress nor answered a
+    /// challenge. Longer than the longest computation of a round.
     pub silence: Micros,
-    /// The same for a neighbour never heard of since boot.
+    /// The same for a neighbour that gave none since boot.
     pub patience: Micros,
-    /// How often a dead neighbour is greeted, in case it is not.
+    /// How often a neighbour that is dead or refused is greeted, in case it is not.
     pub probe: Micros,
 }
 
 impl Timing {
-    /// How often a neighbour hears something at least: so often that a line which loses half of all frames still
-    /// brings one in time, but for once in 65,536.
-    pub(super) const fn keep_alive(&self) -> Micros {
-        self.silence / 16
+    /// After this long without a sign of life a neighbour is asked for one.
+    pub(super) const fn doubt(&self) -> Micros {
+        self.silence / 4
+    }
+
+    /// How often it is asked then: 48 times before it is declared dead. A line that loses half of all frames in both
+    /// directions lets that many questions or answers be lost once in a million times.
+    pub(super) const fn insist(&self) -> Micros {
+        self.silence / 64
+    }
+
+    /// The least time between two greetings to a neighbour, whatever it sends.
+    pub(super) const fn pace(&self) -> Micros {
+        if self.retry < 8 { 1 } else { self.retry / 8 }
     }
 
     /// Times that suit a UART of `baud` bits a second: frames of at most `frame` bytes, at most `ahead` of them in
@@ -83,8 +94,8 @@ pub struct Settings {
     pub identity: Identity,
     /// How many rounds to run.
     pub rounds: u64,
-    /// A number that differs from boot to boot: a counter in flash is best, as small numbers make short frames; a
-    /// true random source will do.
+    /// The number of this boot, counted in flash from 1 on; a true random source will do, but makes longer frames. 0 if
+    /// boots cannot be counted: such a node must start afresh, not from a checkpoint.
     pub boot: u32,
     /// When to lose patience.
     pub timing: Timing,
@@ -143,8 +154,11 @@ pub enum SettingsError {
         /// The room.
         room: usize,
     },
-    /// Times of zero, or a silence shorter than sixteen of the smallest times.
+    /// Times of zero, or a silence shorter than 64 microseconds.
     Timing,
+    /// The node is not the one the settings describe: its outer variable has another length, or it is in the middle of a
+    /// round.
+    Node,
     /// A chunk, with y behind x for gradient tracking, has no value or more than the exchange has room for.
     Chunk {
         /// The room, in floats.
@@ -159,14 +173,20 @@ impl core::fmt::Display for SettingsError {
             Self::Neighbour { node } => {
                 write!(f, "neighbour {node} is named twice or is the node itself")
             }
-            Self::Link { node } => write!(f, "neighbour {node} is on a link there is not"),
+            Self::Link { node } => write!(f, "neighbour {node} is on a link that does not exist"),
             Self::Weight { node } => {
                 write!(f, "the weight of neighbour {node} is not positive and finite")
             }
             Self::Weights => write!(f, "the weights sum to one or more"),
             Self::TooMany { room } => write!(f, "there is room for {room} neighbours only"),
             Self::Timing => {
-                write!(f, "retry, probe, patience must not be 0, silence not below 16 microseconds")
+                write!(
+                    f,
+                    "retry, probe and patience must not be 0, silence not below 64 microseconds"
+                )
+            }
+            Self::Node => {
+                write!(f, "the node's outer variable has another length, or a round is half done")
             }
             Self::Chunk { room } => write!(f, "a chunk must have 1 to {room} values, y included"),
         }

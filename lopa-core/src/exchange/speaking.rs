@@ -21,7 +21,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         now: Micros,
         out: &mut [u8],
     ) -> Option<usize> {
-        if !self.diverged
+        if !self.out
             && let Some(body) = self.greeting(link, now)
         {
             return self.send(body, out);
@@ -29,19 +29,19 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         if let Some(reply) = self.reply(link, state, evaluations) {
             return self.send(Body::Reply(reply), out);
         }
-        if self.restart || self.diverged {
+        if self.restart || self.out {
             return None;
         }
         let timing = self.settings.timing;
-        for neighbour in self.neighbours.iter_mut().filter(|n| usize::from(n.peer.link) == link) {
+        for neighbour in self.neighbours.iter_mut().filter(|n| n.on(link)) {
             let lost = neighbour.retry(now, &timing);
             self.counters.repaired = self.counters.repaired.saturating_add(u64::from(lost));
         }
-        let on_link = |n: &Neighbour| n.met() && usize::from(n.peer.link) == link;
-        let end = self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks);
-        let base = self.base;
-        // A frame is for everybody on the link: it waits until everybody has room.
-        let room = self.neighbours.iter().filter(|n| on_link(n)).map(Neighbour::room).min();
+        let on_link = |n: &Neighbour| n.met() && n.on(link);
+        let (base, end) = (self.base, self.sent_up_to());
+        // A frame is for everybody on the link: it waits until everybody is met and has room.
+        let counting = self.neighbours.iter().filter(|n| n.on(link) && n.counts());
+        let room = counting.map(|n| if n.met() { n.room() } else { 0 }).min();
         let end = end.min(room.unwrap_or(0));
         let on_link_now = self.neighbours.iter().filter(|n| on_link(n));
         let wanted = on_link_now.filter_map(|n| n.wants(base, end)).min();
@@ -57,10 +57,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             let chunk = chunk.checked_rem(self.chunks).unwrap_or(0) as u32;
             return self.send(Body::Data(Data { round, chunk, acks, values: Floats(x, y) }), out);
         }
-        let keep_alive = timing.keep_alive();
-        let due = |n: &Neighbour| {
-            n.ack_at.is_some_and(|at| at <= now) || n.spoke_at.saturating_add(keep_alive) <= now
-        };
+        let due = |n: &Neighbour| n.ack_at.is_some_and(|at| at <= now);
         if self.neighbours.iter().any(|n| on_link(n) && due(n)) {
             let acks = self.acks_for(link, now);
             return self.send(Body::Ack(acks), out);
@@ -68,18 +65,25 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         None
     }
 
-    /// What has come from the neighbours on a link: for all of them with news, and for those kept waiting.
+    /// What has been received from the neighbours on a link. What all of them sent is said once; those of which there is
+    /// more are named, first the ones whose acknowledgement is due. If there is no place for one of these, it stays due.
     fn acks_for(&mut self, link: usize, now: Micros) -> Acks {
-        let mut acks = Acks { next: self.base, ..Acks::default() };
-        let keep_alive = self.settings.timing.keep_alive();
-        for n in self.neighbours.iter_mut().filter(|n| n.met() && usize::from(n.peer.link) == link)
-        {
-            let news = n.ack_at.is_some() || n.told != self.base;
-            let silent = n.spoke_at.saturating_add(keep_alive) <= now;
-            n.spoke_at = now;
-            let held = Held { to: n.peer.node, chunks: n.filled };
-            if (news || silent) && acks.held.push(held).is_ok() {
-                (n.told, n.ack_at) = (self.base, None);
+        let (base, timing) = (self.base, self.settings.timing);
+        let counting = self.neighbours.iter().filter(|n| n.on(link) && n.counts());
+        // A neighbour that is not met has sent nothing yet.
+        let all = counting.fold(u32::MAX, |all, n| if n.met() { all & n.filled } else { 0 });
+        let mut acks = Acks { next: base, all, ..Acks::default() };
+        for urgent in [true, false] {
+            for n in self.neighbours.iter_mut().filter(|n| n.on(link) && n.met()) {
+                let due = n.ack_at.is_some_and(|at| at <= now);
+                let news = n.ack_at.is_some() || n.told != base;
+                if due != urgent || !news {
+                    continue;
+                }
+                let held = Held { to: n.peer.node, chunks: n.filled };
+                if n.filled == all || acks.held.push(held).is_ok() {
+                    n.tell(base, now, &timing);
+                }
             }
         }
         acks
@@ -129,6 +133,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         };
         Status {
             session: self.settings.boot,
+            challenge: self.host_challenge,
             round,
             rounds: self.settings.rounds,
             met: count(|s| s == Standing::Met),
@@ -140,23 +145,20 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     }
 
     fn send(&self, body: Body<Floats<'_>>, out: &mut [u8]) -> Option<usize> {
-        let Settings { node: sender, boot: session, seal, .. } = self.settings;
-        let message = Message { version: VERSION, sender, session, epoch: self.epoch, body };
+        let (Settings { node: sender, seal, .. }, session) = (self.settings, self.session);
+        let message = Message { version: VERSION, sender, session, epoch: self.epoch.number, body };
         wire::encode(&message, &seal, out)
     }
 
     pub(super) fn deadline(&self) -> Micros {
-        if self.diverged {
+        if self.out {
             return Micros::MAX;
         }
         let timing = &self.settings.timing;
         self.neighbours.iter().fold(Micros::MAX, |first, n| {
-            let silent =
-                n.alive_at.saturating_add(if n.ever { timing.silence } else { timing.patience });
-            let keep_alive = n.spoke_at.saturating_add(timing.keep_alive());
             // Chunks and acknowledgements are only for neighbours that are met.
-            let met = [n.retry_at, n.ack_at, Some(keep_alive)].map(|at| at.filter(|_| n.met()));
-            let rest = [n.hello_at, n.counts().then_some(silent)];
+            let met = [n.retry_at, n.ack_at].map(|at| at.filter(|_| n.met()));
+            let rest = [n.greeting_at(timing), n.counts().then(|| n.alive_until(timing))];
             met.into_iter().chain(rest).flatten().fold(first, Micros::min)
         })
     }

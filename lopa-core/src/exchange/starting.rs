@@ -3,8 +3,9 @@
 use super::Table;
 use super::neighbour::Neighbour;
 use super::settings::{Micros, Peer, Settings, SettingsError, Timing};
-use crate::node::Scheme;
-use crate::wire::{Ask, Cause, Counters, Trouble};
+use crate::epoch::Epoch;
+use crate::node::{Phase, Scheme, State};
+use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
 
 /// Whether a node starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             neighbours: heapless::Vec::new(),
             values: [[[0.0; VALUES]; WINDOW]; NEIGHBOURS],
             counters: Counters::ZERO,
-            epoch: 0,
+            session: 0,
+            epoch: Epoch::FIRST,
             start: 0,
             resumed: false,
             restart: false,
@@ -53,9 +55,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             computed: false,
             paused: false,
             diverged: false,
+            out: false,
             duplicate: false,
-            given_up: 0,
-            last_tag: 0,
+            challenges: 0,
+            host_challenge: 0,
+            changed: (0, 0),
             asked: [Asked::NOTHING; LINKS],
             checkpoint: None,
             answer: None,
@@ -71,15 +75,15 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         &mut self,
         settings: Settings,
         peers: &[Peer],
-        epoch: u64,
-        round: u64,
+        state: &State<'_>,
+        phase: Phase,
         now: Micros,
     ) -> Result<(), SettingsError> {
         if settings.node > 0xffff {
             return Err(SettingsError::Number { node: settings.node });
         }
         let Timing { retry, probe, patience, silence, .. } = settings.timing;
-        if retry == 0 || probe == 0 || patience == 0 || silence < 16 {
+        if retry == 0 || probe == 0 || patience == 0 || silence < 64 {
             return Err(SettingsError::Timing);
         }
         let vectors = if settings.identity.scheme == Scheme::GradientTracking { 2 } else { 1 };
@@ -89,13 +93,19 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         if chunk == 0 || chunks == 0 || chunk.saturating_mul(vectors) > VALUES {
             return Err(SettingsError::Chunk { room: VALUES });
         }
+        if state.x.len() as u64 != u64::from(settings.identity.outer) || phase != Phase::Ready {
+            return Err(SettingsError::Node);
+        }
+        let State { epoch, round, .. } = *state;
         self.neighbours.clear();
         (self.settings, self.counters) = (settings, Counters::ZERO);
+        self.session = settings.boot;
         (self.epoch, self.start, self.resumed, self.restart) = (epoch, round, true, false);
         (self.base, self.chunks, self.round) = (round.saturating_mul(chunks), chunks, round);
         (self.settled, self.computed, self.paused) = (false, false, false);
-        (self.diverged, self.duplicate) = (false, false);
-        (self.given_up, self.last_tag, self.asked) = (0, 0, [Asked::NOTHING; LINKS]);
+        (self.diverged, self.out, self.duplicate) = (false, false, false);
+        (self.challenges, self.changed, self.asked) = (0, (0, 0), [Asked::NOTHING; LINKS]);
+        self.host_challenge = self.new_challenge(HOST, now);
         (self.checkpoint, self.answer, self.refuse_twin) = (None, None, None);
         self.state = Start::Sound;
         let mut total = 0.0;
@@ -123,7 +133,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 return Err(SettingsError::Weight { node });
             }
             total += peer.weight;
-            let challenge = self.challenge(node);
+            let challenge = self.new_challenge(node, now);
             let mut neighbour = Neighbour::new(*peer, challenge, now, &settings.timing);
             neighbour.begin(self.base, now, &settings.timing);
             if self.neighbours.push(neighbour).is_err() {

@@ -1,5 +1,6 @@
 //! The memory a node lives and works in.
 
+use crate::epoch::Epoch;
 #[cfg(feature = "defmt")]
 use crate::vector::Storage;
 
@@ -51,7 +52,7 @@ pub struct State<'a> {
     /// Rounds completed.
     pub round: u64,
     /// The epoch of the network's membership.
-    pub epoch: u64,
+    pub epoch: Epoch,
     /// The outer variable.
     pub x: &'a [f32],
     /// The inner variable: the node's own model.

@@ -20,6 +20,7 @@ pub use memory::{Buffers, Scratch, State};
 use update::{check_length, descend, pull, smooth, track};
 
 use crate::batch::Sampler;
+use crate::epoch::Epoch;
 use crate::oracles::{Evaluations, Oracles};
 use crate::problem::{Point, Problem};
 use crate::steps::StepSizes;
@@ -123,7 +124,7 @@ pub struct Node<P, X, T, D> {
     pub(crate) buffers: Buffers<X, T, D>,
     pub(crate) evaluations: Evaluations,
     pub(crate) round: u64,
-    pub(crate) epoch: u64,
+    pub(crate) epoch: Epoch,
     pub(crate) phase: Phase,
 }
 
@@ -209,8 +210,8 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         buffers.v.as_mut().fill(0.0);
         buffers.delta.as_mut().fill(0.0);
         let evaluations = Evaluations::default();
-        let phase = Phase::Ready;
-        Ok(Self { problem, scheme, config, buffers, evaluations, round: 0, epoch: 0, phase })
+        let (epoch, phase) = (Epoch::FIRST, Phase::Ready);
+        Ok(Self { problem, scheme, config, buffers, evaluations, round: 0, epoch, phase })
     }
 
     /// The local half of a round: one gradient, one Hessian-vector product, one hypergradient.
@@ -374,7 +375,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
     /// Starts a new epoch in `round`: y = z, and a round half done is dropped.
     ///
     /// With every node of the network doing so, the mean of y is the mean of z again, whatever was lost.
-    pub fn restart(&mut self, epoch: u64, round: u64) {
+    pub fn restart(&mut self, epoch: Epoch, round: u64) {
         let Buffers { y, z, delta, .. } = &mut self.buffers;
         for (y, z) in y.as_mut().iter_mut().zip(z.as_ref()) {
             *y = *z;

@@ -9,13 +9,13 @@ use crate::oracles::Evaluations;
 use crate::problem::Dimensions;
 use crate::wire::Trouble;
 
-/// The version of this protocol. A node of another version is refused.
-pub const VERSION: u8 = 1;
+/// The version of this protocol. Nodes of another version are not understood.
+pub const VERSION: u8 = 2;
 
 /// The number a host uses as a sender.
 pub const HOST: u32 = u32::MAX;
 
-/// The acknowledgements a frame carries at most; more wait for the next frame.
+/// The acknowledgements of single neighbours that a frame carries at most; more wait for the next frame.
 pub const ACKS: usize = 8;
 
 /// A message: who speaks, in which epoch, and what.
@@ -30,7 +30,7 @@ pub struct Message<V> {
     pub sender: u32,
     /// Its boot number: words from an earlier life are known by it.
     pub session: u32,
-    /// The epoch it is in.
+    /// The number of the epoch it is in.
     pub epoch: u64,
     /// What it says.
     pub body: Body<V>,
@@ -42,7 +42,7 @@ pub struct Message<V> {
 pub enum Body<V> {
     /// A chunk of the sender's vectors, for all its neighbours on the link.
     Data(Data<V>),
-    /// Acknowledgements on their own; an empty list is a sign of life.
+    /// Acknowledgements on their own.
     Ack(Acks),
     /// A greeting to one neighbour.
     Hello(Hello),
@@ -54,14 +54,15 @@ pub enum Body<V> {
     Reply(Reply<V>),
 }
 
-/// What a node has of its neighbours' chunks. Chunks are counted over rounds: round times chunks a round, plus
-/// chunk.
+/// What a node has of its neighbours' chunks. Chunks are counted through all rounds: round × chunks per round + chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Acks {
-    /// All chunks before this one are mixed, whoever they came from.
+    /// All chunks before this one are mixed, whichever neighbour they came from.
     pub next: u64,
-    /// What has come of each neighbour's beyond that.
+    /// Bit b: chunk `next` + b of every neighbour on the link has been received.
+    pub all: u32,
+    /// Neighbours of which more has been received than that.
     pub held: Vec<Held, ACKS>,
 }
 
@@ -79,37 +80,43 @@ pub struct Data<V> {
     pub values: V,
 }
 
-/// What has come of one neighbour's chunks.
+/// What has been received of one neighbour's chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Held {
     /// The neighbour this is for.
     pub to: u32,
-    /// Bit b: its chunk `next` + b has come.
+    /// Bit b: its chunk `next` + b has been received.
     pub chunks: u32,
 }
 
-/// A greeting. Two neighbours have met in an epoch when each has heard the other's challenge echoed.
+/// A greeting. Two neighbours have met in an epoch when each has received an echo of the challenge it gave last.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Hello {
     /// The neighbour it is for.
     pub to: u32,
-    /// A number that changes when the sender reboots, and when it gives the neighbour up.
+    /// A number to be echoed, used once: after an echo the sender makes a new one.
     pub challenge: u32,
-    /// The challenge last heard from the neighbour; 0 for none.
+    /// The challenge last received from the neighbour; 0 for none.
     pub echo: u32,
-    /// Whether the sender has met the neighbour in this epoch.
-    pub met: bool,
-    /// Whether the sender holds the neighbour for dead.
-    pub dead: bool,
+    /// Whether the sender wants an answer.
+    pub ask: bool,
+    /// Whether the sender goes on without the neighbour, as dead or refused.
+    pub without: bool,
     /// Whether the sender booted in this epoch, with a checkpoint of round `start` or fresh: its y goes on from there, and
     /// nobody else can join.
     pub resumed: bool,
+    /// The mark of the sender's epoch; see [`Epoch`](crate::epoch::Epoch).
+    pub mark: u32,
     /// The round in which the epoch began, for the sender.
     pub start: u64,
-    /// The round the sender is in; `u64::MAX` from one that met nobody since it booted and has no say.
+    /// The round the sender is in; `u64::MAX` from one that has met nobody since it booted: it does not decide.
     pub round: u64,
+    /// As in an acknowledgement: the first chunk that the sender has not mixed.
+    pub next: u64,
+    /// As in an acknowledgement: the neighbour's chunks from `next` on that the sender holds.
+    pub held: u32,
     /// How many chunks beyond its acknowledgement the sender can hold.
     pub window: u8,
     /// The weight of the link.
@@ -206,8 +213,6 @@ pub struct Refuse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reason {
-    /// Another version of the protocol.
-    Version,
     /// Another problem.
     Problem,
     /// Another n.
@@ -231,9 +236,6 @@ pub enum Reason {
 impl core::fmt::Display for Reason {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
-            Self::Version => {
-                "it speaks another version of the protocol: flash both with the same release"
-            }
             Self::Problem => "it has another problem",
             Self::OuterDimension => "its outer variable has another length",
             Self::InnerDimension => "its inner variable has another length",
@@ -253,10 +255,10 @@ impl core::fmt::Display for Reason {
 pub struct Request {
     /// The node that is asked.
     pub to: u32,
-    /// The node's boot number, as its status tells. What changes something is done only in the session it was meant
-    /// for.
-    pub session: u32,
-    /// A number the reply repeats. What changes something is done only if it is higher than all before.
+    /// The challenge of the node's last status. A request that changes something is carried out only with it, and only
+    /// once.
+    pub echo: u32,
+    /// A number the reply repeats.
     pub tag: u32,
     /// What is asked.
     pub ask: Ask,
@@ -330,13 +332,15 @@ pub enum Answer<V> {
 pub struct Status {
     /// The node's boot number.
     pub session: u32,
+    /// What a request that changes something must echo; a new one after each of them.
+    pub challenge: u32,
     /// Rounds completed.
     pub round: u64,
     /// Rounds to do.
     pub rounds: u64,
     /// Neighbours it has met in this epoch.
     pub met: u8,
-    /// Neighbours it holds for dead.
+    /// Neighbours it considers dead.
     pub dead: u8,
     /// Neighbours it refuses, or that refuse it.
     pub refused: u8,
@@ -396,9 +400,11 @@ pub struct Counters {
     pub oversize: u64,
     /// Frames whose message makes no sense: unknown kind, wrong length, chunk out of range.
     pub malformed: u64,
-    /// Frames of nodes that are no neighbours on that link.
+    /// Frames of another version of the protocol.
+    pub version: u64,
+    /// Frames of nodes that are not neighbours on that link.
     pub foreign: u64,
-    /// Frames of another epoch or session, of a neighbour not met in this one, and requests for another session.
+    /// Frames of another epoch or session, of a neighbour not met in this one, and requests with an old challenge.
     pub stale: u64,
     /// Chunks that had come before.
     pub repeated: u64,
@@ -424,6 +430,7 @@ impl Counters {
         truncated: 0,
         oversize: 0,
         malformed: 0,
+        version: 0,
         foreign: 0,
         stale: 0,
         repeated: 0,

@@ -22,10 +22,10 @@ pub const SEAL_LONGEST: usize = seal::LONGEST;
 pub const fn message_len(values: usize) -> usize {
     // version, sender, session, epoch, kind.
     let head = 1 + 5 + 5 + 10 + 1;
-    // round, chunk; a position, a count of acks and the acks; a count of bytes.
-    let data = head + (10 + 5) + (10 + 1 + ACKS * (5 + 5)) + 5 + 4 * values;
-    // tag, kind, sixteen counters.
-    let counters = head + 5 + 1 + 16 * 10;
+    // round, chunk; a position, a mask, a count of acks and the acks; a count of bytes.
+    let data = head + (10 + 5) + (10 + 5 + 1 + ACKS * (5 + 5)) + 5 + 4 * values;
+    // tag, kind, seventeen counters.
+    let counters = head + 5 + 1 + 17 * 10;
     if data > counters { data } else { counters }
 }
 

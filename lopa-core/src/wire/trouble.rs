@@ -107,7 +107,9 @@ impl From<SettingsError> for Trouble {
             | SettingsError::Weight { node } => (Cause::Neighbour, node as usize, 0),
             SettingsError::TooMany { room } => (Cause::Neighbours, room.saturating_add(1), room),
             SettingsError::Chunk { room } => (Cause::Chunk, 0, room),
-            SettingsError::Weights | SettingsError::Timing => (Cause::Settings, 0, 0),
+            SettingsError::Weights | SettingsError::Timing | SettingsError::Node => {
+                (Cause::Settings, 0, 0)
+            }
         };
         Self::new(cause, needed, found)
     }

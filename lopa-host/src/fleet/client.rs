@@ -56,7 +56,6 @@ impl From<Answer<&[u8]>> for Said {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Heard {
     pub(crate) sender: u32,
-    pub(crate) session: u32,
     pub(crate) epoch: u64,
     pub(crate) tag: u32,
     pub(crate) said: Said,
@@ -140,10 +139,8 @@ pub struct Client {
     heard: Receiver<Heard>,
     closed: Arc<AtomicBool>,
     tag: u32,
-    /// The tag of what changes something: a node does nothing with one that is not higher than all before.
-    change: u32,
-    /// The node's boot number, once it is known.
-    session: u32,
+    /// The challenge of the node's last status: what a request that changes something must echo.
+    challenge: u32,
     epoch: u64,
     patience: Duration,
 }
@@ -155,10 +152,10 @@ impl Client {
         heard: Receiver<Heard>,
         closed: Arc<AtomicBool>,
     ) -> Self {
-        // Seconds, so that this host is later than all before it.
+        // Tags that differ from those of the host before: its answers may still be on the line.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let (tag, change) = ((now as u32).wrapping_mul(1_000), now as u32);
-        Self { node, outbox, heard, closed, tag, change, session: 0, epoch: 0, patience: PATIENCE }
+        let tag = (now as u32).wrapping_mul(1_000);
+        Self { node, outbox, heard, closed, tag, challenge: 0, epoch: 0, patience: PATIENCE }
     }
 
     /// The node it talks to.
@@ -172,23 +169,23 @@ impl Client {
         self.patience = patience;
     }
 
-    /// Sends a question and returns its tag. A line that takes nothing now loses it, as lines do.
+    /// Sends a question with a new tag, and returns the tag.
     fn send(&mut self, ask: Ask) -> u32 {
-        let tag = if matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint) {
-            self.change = self.change.wrapping_add(1);
-            self.change
-        } else {
-            self.tag = self.tag.wrapping_add(1);
-            self.tag
-        };
-        let body = Body::Request(Request { to: self.node, session: self.session, tag, ask });
+        self.tag = self.tag.wrapping_add(1);
+        self.send_again(ask);
+        self.tag
+    }
+
+    /// Sends a question with the tag of the last one. A line that takes nothing now loses it, as lines do.
+    fn send_again(&self, ask: Ask) {
+        let (tag, echo) = (self.tag, self.challenge);
+        let body = Body::Request(Request { to: self.node, echo, tag, ask });
         let message = Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body };
         let mut frame = vec![0; wire::frame_len(wire::message_len(0))];
         if let Some(len) = wire::encode(&message, &Seal::PLAIN, &mut frame) {
             frame.truncate(len);
             let _ = self.outbox.try_send(frame);
         }
-        tag
     }
 
     /// Waits for the answer to a question.
@@ -198,7 +195,10 @@ impl Client {
             let left = until.saturating_duration_since(Instant::now());
             let heard = self.heard.recv_timeout(left).ok()?;
             if heard.sender == self.node && heard.tag == tag {
-                (self.session, self.epoch) = (heard.session, heard.epoch);
+                self.epoch = heard.epoch;
+                if let Said::Status(status) = &heard.said {
+                    self.challenge = status.challenge;
+                }
                 return Some(heard.said);
             }
         }
@@ -206,13 +206,18 @@ impl Client {
 
     /// Asks until there is an answer.
     fn ask(&mut self, ask: Ask) -> Result<Said, Silence> {
+        self.ask_for(ask, self.patience)
+    }
+
+    /// Asks until there is an answer, or `patience` is over.
+    fn ask_for(&mut self, ask: Ask, patience: Duration) -> Result<Said, Silence> {
         let start = Instant::now();
+        let tag = self.send(ask);
         loop {
             if self.closed.load(Ordering::Relaxed) {
                 return Err(Silence::Closed { node: self.node });
             }
-            let tag = self.send(ask);
-            let left = self.patience.saturating_sub(start.elapsed());
+            let left = patience.saturating_sub(start.elapsed());
             match self.hear(tag, left.min(AGAIN)) {
                 Some(Said::Refused(trouble)) => {
                     return Err(Silence::Refused { node: self.node, trouble });
@@ -220,9 +225,11 @@ impl Client {
                 Some(said) => return Ok(said),
                 None => {}
             }
-            if start.elapsed() >= self.patience {
+            if start.elapsed() >= patience {
                 return Err(Silence::Silent { node: self.node });
             }
+            // The same again: a node that has done it already only answers again.
+            self.send_again(ask);
         }
     }
 
@@ -288,12 +295,18 @@ impl Client {
     /// # Errors
     /// If it does not say.
     fn change(&mut self, ask: Ask) -> Result<bool, Silence> {
-        // Only what is asked in its session is done.
-        self.status()?;
-        match self.ask(ask)? {
-            Said::Done => Ok(true),
-            Said::Cannot => Ok(false),
-            _ => Err(self.nonsense()),
+        let start = Instant::now();
+        loop {
+            // The status has the challenge that the request must echo. Should the node reboot, or another host be
+            // faster, there will be no answer to it, but another challenge.
+            self.status()?;
+            match self.ask_for(ask, self.patience.min(5 * AGAIN)) {
+                Ok(Said::Done) => return Ok(true),
+                Ok(Said::Cannot) => return Ok(false),
+                Ok(_) => return Err(self.nonsense()),
+                Err(Silence::Silent { .. }) if start.elapsed() < self.patience => {}
+                Err(silence) => return Err(silence),
+            }
         }
     }
 

@@ -189,12 +189,15 @@ pub fn measure<'a>(
 /// Puts a fresh node where another was read to be: by a checkpoint, so that everything is checked.
 fn restore(node: &mut SimulatedNode<AnyProblem<'_>>, reading: &Reading) -> Result<(), String> {
     /// Words of a checkpoint before the vectors: see [`lopa_core::checkpoint`].
-    const HEAD: usize = 21;
+    const HEAD: usize = 22;
     let fresh = node.checkpoint().map_err(|error| error.to_string())?;
     let mut words: Vec<u32> = fresh.take(HEAD).collect();
     words.truncate(7);
-    let numbers = [reading.epoch, reading.status.round].into_iter().chain(reading.evaluations);
-    words.extend(numbers.flat_map(|number| [number as u32, (number >> 32) as u32]));
+    let halves = |number: u64| [number as u32, (number >> 32) as u32];
+    words.extend(halves(reading.epoch));
+    // The epoch's mark is not read: what is measured does not depend on it.
+    words.push(0);
+    words.extend([reading.status.round].into_iter().chain(reading.evaluations).flat_map(halves));
     let mut lengths = Vec::new();
     let tracking = node.scheme() == lopa_core::node::Scheme::GradientTracking;
     let [vectors @ .., y] = &reading.variables;

@@ -218,7 +218,7 @@ impl Shared {
             }
         }
         let message = message.as_deref().map(wire::decode);
-        let Some(Ok(Message { sender, session, epoch, body, .. })) = message else {
+        let Some(Ok(Message { sender, epoch, body, .. })) = message else {
             // Damaged on its way here, or garbage of a board that boots.
             self.counts.dropped.fetch_add(1, Ordering::Relaxed);
             return;
@@ -227,7 +227,7 @@ impl Shared {
             Body::Reply(reply) => {
                 let (tag, said) = (reply.tag, Said::from(reply.answer));
                 // Nobody listens any more: then it does not matter.
-                let _ = replies.send(Heard { sender, session, epoch, tag, said });
+                let _ = replies.send(Heard { sender, epoch, tag, said });
                 return;
             }
             Body::Data(_) | Body::Ack(_) => None,

@@ -1,6 +1,7 @@
 //! Measures a network.
 
 use lopa_core::batch::Batch;
+use lopa_core::epoch::Epoch;
 use lopa_core::node::State;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::problems::AnyProblem;
@@ -175,7 +176,7 @@ impl<'a> Meter<'a> {
             };
             let [z, y] = [node.z, node.y].map(|vector| or_zero(vector, x));
             let v = or_zero(node.v, theta);
-            (node.problem, State { round, epoch: 0, x, theta, v, z, y })
+            (node.problem, State { round, epoch: Epoch::FIRST, x, theta, v, z, y })
         });
         Exact::default().measure(nodes).ok()
     }

@@ -317,7 +317,15 @@ mod tests {
         let zero = [0.0; 4];
         // 5e-9 is less than half of the last place of 1, but not of 0; 4e-7 is enough; where y is 0 no step is lost.
         let (x, y) = ([1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, -80.0]);
-        let state = State { round: 1, epoch: 0, x: &x, theta: &zero, v: &zero, z: &y, y: &y };
+        let state = State {
+            round: 1,
+            epoch: lopa_core::epoch::Epoch::FIRST,
+            x: &x,
+            theta: &zero,
+            v: &zero,
+            z: &y,
+            y: &y,
+        };
         let mut tally = Tally::default();
         tally.steps(&state, &steps);
         assert_eq!((tally.steps, tally.lost), (3, 1));

@@ -120,7 +120,7 @@ impl<'a> Engine<'a> {
     /// How often the network lost a node, or thought so.
     pub(super) fn losses(&self) -> u64 {
         let Self::Links(links) = self else { return 0 };
-        links.nodes.iter().map(|node| node.state().epoch >> 16).max().unwrap_or(0)
+        links.nodes.iter().map(|node| node.state().epoch.generation()).max().unwrap_or(0)
     }
 }
 
@@ -233,5 +233,6 @@ pub(crate) fn linking(table: &LinksTable, scheme: Scheme, degrees: &[usize]) -> 
             cut: Vec::new(),
         },
         seed: table.seed,
+        clocks: Vec::new(),
     }
 }

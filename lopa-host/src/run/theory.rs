@@ -1,5 +1,6 @@
 //! What the paper's theory knows of an experiment.
 
+use lopa_core::epoch::Epoch;
 use lopa_core::node::State;
 use lopa_core::problems::AnyProblem;
 
@@ -26,7 +27,7 @@ impl Prepared {
         let zeros = vec![0.0; outer.max(inner)];
         let start = problems.iter().map(|problem| {
             let (n, p) = (&zeros[..outer], &zeros[..size(&problem).inner]);
-            (*problem, State { round: 0, epoch: 0, x: &x, theta: p, v: p, z: n, y: n })
+            (*problem, State { round: 0, epoch: Epoch::FIRST, x: &x, theta: p, v: p, z: n, y: n })
         });
         Ok(Theory {
             start: Exact::default().measure(start).map_err(failed)?,

@@ -1,9 +1,8 @@
 //! Networks of random quadratics for the tests of the exchange, in one memory and over links.
-#![allow(dead_code, reason = "each test binary uses its part")]
 
 use lopa_core::batch::Sampler;
 use lopa_core::draw::{Draws, Purpose};
-use lopa_core::exchange::Timing;
+use lopa_core::exchange::{Micros, Standing, Timing};
 use lopa_core::node::{Buffers, Config, Node, Scheme};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
@@ -12,6 +11,8 @@ use lopa_host::fault::Faults;
 use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
 use lopa_host::simulation::{SimulatedNode, Simulation};
 use lopa_host::topology::Topology;
+
+use crate::optimum::optimum;
 
 /// A node on a quadratic.
 pub type QuadraticNode = SimulatedNode<Quadratic<'static>>;
@@ -61,6 +62,11 @@ impl Fleet {
 
     /// A fresh node.
     pub fn node(&self, node: usize) -> QuadraticNode {
+        self.node_with(node, Self::config(node as u32))
+    }
+
+    /// A fresh node with settings of its own.
+    pub fn node_with(&self, node: usize, config: Config) -> QuadraticNode {
         let zeros = |len: usize| vec![0.0; len].into_boxed_slice();
         let delta = if self.scheme == Scheme::GradientTracking { self.outer } else { 0 };
         let buffers = Buffers {
@@ -71,7 +77,7 @@ impl Fleet {
             v: zeros(self.inner),
             delta: zeros(delta),
         };
-        Node::new(self.problem(node), self.scheme, Self::config(node as u32), buffers).unwrap()
+        Node::new(self.problem(node), self.scheme, config, buffers).unwrap()
     }
 
     /// All nodes, fresh.
@@ -129,6 +135,7 @@ pub fn linking(wiring: Wiring, chunk: u32, values: usize) -> Linking {
         seal: Seal::PLAIN,
         faults: Faults::NONE,
         seed: 1,
+        clocks: Vec::new(),
     }
 }
 
@@ -139,52 +146,80 @@ impl Fleet {
     }
 }
 
-/// The exact optimum of quadratics together, in f64.
-pub fn optimum(problems: &[Quadratic<'_>]) -> Vec<f64> {
-    let n = problems[0].parts().centre.len();
-    let mean = |x: &[f64]| -> Vec<f64> {
-        let mut sum = vec![0.0; n];
-        for problem in problems {
-            let gradient = hypergradient(problem, x);
-            sum.iter_mut().zip(gradient).for_each(|(s, g)| *s += g / problems.len() as f64);
-        }
-        sum
-    };
-    let zero = mean(&vec![0.0; n]);
-    let column = |i: usize| {
-        let mut e = vec![0.0; n];
-        e[i] = 1.0;
-        mean(&e).iter().zip(&zero).map(|(a, b)| a - b).collect::<Vec<f64>>()
-    };
-    let columns: Vec<Vec<f64>> = (0..n).map(column).collect();
-    // The Hessian is symmetric: its columns are its rows.
-    matrix::solve(&columns, &zero.iter().map(|b| -b).collect::<Vec<_>>())
+/// Floats of a chunk in most tests, y included.
+pub const VALUES: usize = 8;
+
+/// A network with room for chunks of four elements.
+pub type Network = LinkedNetwork<Quadratic<'static>, 3, VALUES, { frame(VALUES) }>;
+
+/// An hour of simulated time: what is not done by then never will be.
+pub const LONG: Micros = 3_600_000_000;
+
+/// A fleet with gradient tracking.
+pub fn tracking(topology: Topology, rounds: u64) -> Fleet {
+    Fleet { topology, scheme: Scheme::GradientTracking, outer: 6, inner: 4, rounds, seed: 11 }
 }
 
-/// ∇Φ of one node, from its parts.
-fn hypergradient(problem: &Quadratic<'_>, x: &[f64]) -> Vec<f64> {
-    let parts = problem.parts();
-    let wide = |a: &[f32]| a.iter().map(|&a| f64::from(a)).collect::<Vec<f64>>();
-    let (a, u, b) = (wide(parts.diagonal), wide(parts.spike), wide(parts.coupling));
-    let (c, t, q) = (wide(parts.shift), wide(parts.target), wide(parts.centre));
-    let mut dense: Vec<Vec<f64>> =
-        u.iter().map(|ui| u.iter().map(|uj| ui * uj).collect()).collect();
-    a.iter().enumerate().for_each(|(i, a)| dense[i][i] += a);
-    let rows: Vec<&[f64]> = b.chunks(x.len()).collect();
-    let right: Vec<f64> = rows
-        .iter()
-        .zip(&c)
-        .map(|(row, c)| row.iter().zip(x).map(|(b, x)| b * x).sum::<f64>() + c)
-        .collect();
-    let theta = matrix::solve(&dense, &right);
-    let v = matrix::solve(&dense, &theta.iter().zip(&t).map(|(a, b)| a - b).collect::<Vec<_>>());
-    let mut gradient: Vec<f64> =
-        x.iter().zip(&q).map(|(x, q)| f64::from(parts.rigidity) * (x - q)).collect();
-    for (row, v) in rows.iter().zip(&v) {
-        gradient.iter_mut().zip(*row).for_each(|(g, b)| *g += b * v);
-    }
-    gradient
+/// Lines without faults for [`Network`].
+pub fn plain(wiring: Wiring) -> Linking {
+    linking(wiring, 4, VALUES)
 }
 
-#[path = "../reference/matrix.rs"]
-mod matrix;
+/// A path of nodes.
+pub fn path(nodes: u32) -> Topology {
+    Topology::new(nodes, (1..nodes).map(|node| (node - 1, node))).unwrap()
+}
+
+/// A node in the middle, and leaves.
+pub fn star(nodes: u32) -> Topology {
+    Topology::new(nodes, (1..nodes).map(|leaf| (0, leaf))).unwrap()
+}
+
+/// The largest distance of any of the nodes' x from the optimum of `of`.
+pub fn distance(network: &Network, fleet: &Fleet, nodes: &[usize], of: &[usize]) -> f64 {
+    let optimum = fleet.optimum(of);
+    let far = |node: &QuadraticNode| {
+        let x = node.state().x.iter().zip(&optimum);
+        x.map(|(x, o)| (f64::from(*x) - o).abs()).fold(0.0, f64::max)
+    };
+    nodes.iter().map(|&i| far(network.node(i))).fold(0.0, f64::max)
+}
+
+/// The largest element of |Σy − Σz| over some nodes: 0 but for rounding, as long as nothing was lost between rounds.
+pub fn drift(network: &Network, nodes: &[usize]) -> f64 {
+    let outer = network.node(nodes[0]).state().y.len();
+    let gap = |at: usize| {
+        let gaps = nodes.iter().map(|&i| {
+            let state = network.node(i).state();
+            f64::from(state.y[at]) - f64::from(state.z[at])
+        });
+        gaps.sum::<f64>().abs()
+    };
+    (0..outer).map(gap).fold(0.0, f64::max)
+}
+
+/// A node's checkpoint between two rounds, restored into a fresh node.
+pub fn rebooted(fleet: &Fleet, network: &Network, number: usize) -> QuadraticNode {
+    restored(fleet, number, &saved(network, number))
+}
+
+/// A node's checkpoint; it must be between two rounds.
+pub fn saved(network: &Network, number: usize) -> Vec<u8> {
+    let node = network.node(number);
+    let mut bytes = vec![0; node.checkpoint_len()];
+    node.save(&mut bytes).unwrap();
+    bytes
+}
+
+/// A node as its checkpoint has it.
+pub fn restored(fleet: &Fleet, number: usize, checkpoint: &[u8]) -> QuadraticNode {
+    let mut node = fleet.node(number);
+    node.restore(checkpoint).unwrap();
+    node
+}
+
+/// How a node stands with a neighbour.
+pub fn standing(network: &Network, node: usize, neighbour: usize) -> Standing {
+    let mut all = network.exchange(node).standings();
+    all.find(|(number, _)| *number as usize == neighbour).unwrap().1
+}

@@ -1,15 +1,27 @@
 //! A network over links, in simulated time: every node with its own exchange, every byte on a line.
 //!
-//! Slower than [`simulation`](crate::simulation) and bit-identical to it as long as nobody is declared dead.
+//! Slower than [`simulation`](crate::simulation) and bit-identical to it as long as no neighbour is lost.
+//! Nodes can lose power, come back, freeze and be reflashed; their clocks can drift; lines can fail; and whatever
+//! travels can be recorded, or forged.
+
+mod clock;
+mod error;
+mod port;
+
+pub use clock::Clock;
+pub use error::LinkedError;
+
+use std::collections::VecDeque;
 
 use lopa_core::draw::{Draws, Purpose, Stream};
-use lopa_core::exchange::{Exchange, Micros, Peer, Settings, SettingsError, Step, Timing};
+use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Step, Timing};
 use lopa_core::network::Edge;
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
 use lopa_core::wire::{self, Identity, Seal};
+use port::{Port, ports};
 
-use crate::fault::{Faults, FaultyLine};
+use crate::fault::Faults;
 use crate::simulation::SimulatedNode;
 
 /// How nodes are wired.
@@ -42,7 +54,12 @@ pub struct Linking {
     pub faults: Faults,
     /// The seed of the faults.
     pub seed: u64,
+    /// The nodes' clocks; those that are not named are exact.
+    pub clocks: Vec<Clock>,
 }
+
+/// Bytes that a frozen node's receive buffer holds per link; what comes on top is lost.
+const BUFFERED: usize = 256;
 
 /// Links of a node in a simulation, at most.
 pub const LINKS: usize = 16;
@@ -56,23 +73,52 @@ struct Member<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
     busy: Option<Micros>,
     /// When it last went from one round straight to the next, as one without neighbours does: it speaks in between.
     breath: Option<Micros>,
-    /// Off: it neither hears nor speaks.
+    /// Off: it neither receives nor sends.
     off: bool,
+    /// It hangs until then: bytes wait in its receive buffers.
+    frozen: Option<Micros>,
+    inbox: [Vec<u8>; LINKS],
+    clock: Clock,
     step: Step,
 }
 
-/// One sender's end of a line.
-#[derive(Debug)]
-struct Port {
-    /// The node that speaks here, and on which of its links.
-    from: usize,
-    link: usize,
-    /// Who hears it, on which of their links, through which line.
-    to: Vec<(usize, usize, FaultyLine)>,
-    /// The line is taken until then.
-    taken: Micros,
-    /// The frame on the line, if any.
-    sending: Option<Vec<u8>>,
+impl<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
+    Member<P, WINDOW, VALUES, FRAME>
+{
+    fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) {
+        if self.off {
+            return;
+        }
+        if self.frozen.is_none() {
+            return self.exchange.receive(link, bytes, self.clock.local(now));
+        }
+        let buffer = &mut self.inbox[link];
+        let room = BUFFERED - buffer.len();
+        buffer.extend(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// Wakes up from a hang, if it is over.
+    fn thaw(&mut self, now: Micros) {
+        if self.frozen.take_if(|until| *until <= now).is_some() {
+            for link in 0..LINKS {
+                let bytes = std::mem::take(&mut self.inbox[link]);
+                self.receive(link, &bytes, now);
+            }
+        }
+    }
+}
+
+/// A frame as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// When it was sent.
+    pub at: Micros,
+    /// The node that sent it.
+    pub from: usize,
+    /// The nodes on the line.
+    pub to: Vec<usize>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// A network over links.
@@ -83,52 +129,21 @@ pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize, const FRAM
     scratch: Scratch<Box<[f32]>, Box<[f32]>>,
     linking: Linking,
     peers: Vec<Vec<Peer>>,
-    settings: Vec<Settings>,
+    rounds: u64,
     now: Micros,
     boots: u32,
+    /// Frames sent so far, by all nodes in all their lives.
+    frames: u64,
+    /// Rounds that each node has computed so far, in all its lives.
+    computed: Vec<u64>,
+    /// The last frames sent, at most so many.
+    recorded: VecDeque<Recorded>,
+    record: usize,
     /// A bus carries one frame at a time.
     bus_taken: Micros,
     /// For how long a node computes.
     stream: Stream,
 }
-
-/// Why a run over links ended early.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum LinkedError {
-    /// A node's settings were refused.
-    Settings {
-        /// The node.
-        node: usize,
-        /// Why.
-        error: SettingsError,
-    },
-    /// A node refused to go on.
-    Node {
-        /// The node.
-        node: usize,
-        /// Why.
-        error: NodeError,
-    },
-    /// Simulated time ran out.
-    TimeOut {
-        /// The least number of rounds any node completed.
-        round: u64,
-    },
-}
-
-impl std::fmt::Display for LinkedError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Settings { node, error } => write!(f, "node {node}: {error}"),
-            Self::Node { node, error } => write!(f, "node {node}: {error}"),
-            Self::TimeOut { round } => {
-                write!(f, "time ran out when a node had done {round} rounds")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LinkedError {}
 
 impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
     LinkedNetwork<P, WINDOW, VALUES, FRAME>
@@ -155,41 +170,59 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             members: Vec::new(),
             ports,
             scratch: scratch(&nodes),
-            settings: Vec::new(),
             linking,
             peers,
+            rounds,
             now: 0,
             boots: 0,
+            frames: 0,
+            computed: vec![0; nodes.len()],
+            recorded: VecDeque::new(),
+            record: 0,
             bus_taken: 0,
             stream: draws.stream(0, Purpose::custom(0x11ac)),
         };
         for (number, node) in nodes.into_iter().enumerate() {
-            let size = node.problem().dimensions();
-            let chunk = network.linking.chunk;
-            let identity = Identity::new(0, size, node.scheme(), node.config(), chunk, rounds);
-            let timing = network.linking.timing;
-            let seal = network.linking.seal;
-            let settings =
-                Settings { node: number as u32, identity, rounds, boot: 0, timing, seal };
-            network.settings.push(settings);
-            let member = network.boot(number, node)?;
+            let member = network.boot(number, node, true)?;
             network.members.push(member);
         }
         Ok(network)
     }
 
-    /// A node that wakes up now.
+    /// A node that wakes up now; `counted` unless its flash does not count boots.
     fn boot(
         &mut self,
         number: usize,
         node: SimulatedNode<P>,
+        counted: bool,
     ) -> Result<Member<P, WINDOW, VALUES, FRAME>, LinkedError> {
         self.boots += 1;
-        let settings = Settings { boot: self.boots, ..self.settings[number] };
-        let (epoch, round) = (node.state().epoch, node.state().round);
-        let exchange = Exchange::new(settings, &self.peers[number], epoch, round, self.now)
+        let Linking { chunk, timing, seal, ref clocks, .. } = self.linking;
+        let clock = clocks.get(number).copied().unwrap_or_default();
+        let size = node.problem().dimensions();
+        let identity = Identity::new(0, size, node.scheme(), node.config(), chunk, self.rounds);
+        let settings = Settings {
+            node: number as u32,
+            identity,
+            rounds: self.rounds,
+            boot: if counted { self.boots } else { 0 },
+            timing,
+            seal,
+        };
+        let now = clock.local(self.now);
+        let exchange = Exchange::new(settings, &self.peers[number], &node, now)
             .map_err(|error| LinkedError::Settings { node: number, error })?;
-        Ok(Member { node, exchange, busy: None, breath: None, off: false, step: Step::Wait })
+        Ok(Member {
+            node,
+            exchange,
+            busy: None,
+            breath: None,
+            off: false,
+            frozen: None,
+            inbox: Default::default(),
+            clock,
+            step: Step::Wait,
+        })
     }
 
     /// Runs until every node that is on has finished, or until `until`.
@@ -197,15 +230,18 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
     /// # Errors
     /// Names the node that diverged, or says how far the slowest came.
     pub fn run(&mut self, until: Micros) -> Result<(), LinkedError> {
-        while !self.finished() {
+        loop {
+            self.act()?;
+            if self.finished() {
+                return Ok(());
+            }
             if self.now >= until {
                 let round =
                     self.members.iter().filter(|m| !m.off).map(|m| m.node.state().round).min();
                 return Err(LinkedError::TimeOut { round: round.unwrap_or(0) });
             }
-            self.turn(until)?;
+            self.pass(until);
         }
-        Ok(())
     }
 
     /// Runs until a node has completed `round` rounds, or until `until`.
@@ -245,6 +281,14 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
 
     /// Everything that happens now, then on to when something happens next.
     pub(crate) fn turn(&mut self, until: Micros) -> Result<(), LinkedError> {
+        self.act()?;
+        self.pass(until);
+        Ok(())
+    }
+
+    /// Everything that happens now.
+    fn act(&mut self) -> Result<(), LinkedError> {
+        self.members.iter_mut().for_each(|member| member.thaw(self.now));
         self.deliver();
         for number in 0..self.members.len() {
             self.work(number)?;
@@ -252,10 +296,16 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         for port in 0..self.ports.len() {
             self.speak(port);
         }
+        Ok(())
+    }
+
+    /// On to when something happens next, at most to `until`.
+    fn pass(&mut self, until: Micros) {
         let mut next = until;
         for (number, member) in self.members.iter().enumerate().filter(|(_, m)| !m.off) {
-            let wanted = member.busy.unwrap_or(member.exchange.deadline());
-            // Whoever has something to say now waits for a line, not for a microsecond.
+            let deadline = || member.clock.when(member.exchange.deadline());
+            let wanted = member.frozen.or(member.busy).unwrap_or_else(deadline);
+            // A node with something to say now waits for a line, not for a microsecond.
             let waits = wanted <= self.now;
             next = next.min(if waits { self.line_free(number) } else { wanted });
         }
@@ -263,15 +313,14 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             if port.sending.is_some() {
                 next = next.min(port.taken);
             }
-            for (.., line) in &port.to {
-                next = next.min(line.next().unwrap_or(Micros::MAX));
+            for receiver in &port.to {
+                next = next.min(receiver.line.next().unwrap_or(Micros::MAX));
             }
         }
         if self.linking.wiring == Wiring::Bus && self.bus_taken > self.now {
             next = next.min(self.bus_taken);
         }
         self.now = next.max(self.now + 1);
-        Ok(())
     }
 
     /// When the first line of a node that is taken now will be free; at once if none is taken.
@@ -281,20 +330,17 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         own.chain(bus).filter(|taken| *taken > self.now).min().unwrap_or(self.now + 1)
     }
 
-    /// Frames that have left their sender enter the line; bytes that have come reach their receivers.
+    /// Frames that have left their sender enter the line; bytes that have arrived reach their receivers.
     fn deliver(&mut self) {
         for port in &mut self.ports {
             if port.taken <= self.now
                 && let Some(frame) = port.sending.take()
             {
-                port.to.iter_mut().for_each(|(.., line)| line.send(&frame, port.taken));
+                port.to.iter_mut().for_each(|to| to.line.send(&frame, port.taken));
             }
-            for (to, link, line) in &mut port.to {
-                while let Some(bytes) = line.receive(self.now) {
-                    let member = &mut self.members[*to];
-                    if !member.off {
-                        member.exchange.receive(*link, &bytes, self.now);
-                    }
+            for to in &mut port.to {
+                while let Some(bytes) = to.line.receive(self.now) {
+                    self.members[to.node].receive(to.link, &bytes, self.now);
                 }
             }
         }
@@ -302,10 +348,11 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
 
     fn work(&mut self, number: usize) -> Result<(), LinkedError> {
         let member = &mut self.members[number];
-        if member.off {
+        if member.off || member.frozen.is_some() {
             return Ok(());
         }
-        // While it computes it hears, as an interrupt does, but does not act.
+        let now = member.clock.local(self.now);
+        // While it computes it receives, as an interrupt does, but does not act.
         if let Some(done) = member.busy {
             if done > self.now {
                 return Ok(());
@@ -313,16 +360,17 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             member.busy = None;
             member.breath = Some(self.now);
             if matches!(member.step, Step::Compute) {
-                let fresh = member.exchange.advance(&mut member.node, self.now);
+                let fresh = member.exchange.advance(&mut member.node, now);
                 if fresh == Step::Compute {
                     member
                         .node
                         .compute(&mut self.scratch)
                         .map_err(|error| LinkedError::Node { node: number, error })?;
+                    self.computed[number] += 1;
                 }
             }
         }
-        member.step = member.exchange.advance(&mut member.node, self.now);
+        member.step = member.exchange.advance(&mut member.node, now);
         match member.step {
             Step::Compute => {
                 let [least, most] = self.linking.compute;
@@ -344,16 +392,24 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         let bus = self.linking.wiring == Wiring::Bus;
         let taken = if bus { self.bus_taken } else { port.taken };
         let busy = member.busy.is_some() && member.breath != Some(self.now);
-        if member.off || busy || taken > self.now || port.sending.is_some() {
+        let silent = member.off || member.frozen.is_some() || busy;
+        if silent || taken > self.now || port.sending.is_some() {
             return;
         }
         let mut buffer = vec![0; wire::frame_len(FRAME)];
-        if let Some(len) = member.exchange.transmit(port.link, &member.node, self.now, &mut buffer)
-        {
+        let now = member.clock.local(self.now);
+        if let Some(len) = member.exchange.transmit(port.link, &member.node, now, &mut buffer) {
             buffer.truncate(len);
             let time = (len as u64 * 10_000_000).div_ceil(u64::from(self.linking.baud.max(1)));
             port.taken = self.now + time;
             self.bus_taken = port.taken;
+            self.frames += 1;
+            if self.record > 0 {
+                self.recorded.truncate(self.record - 1);
+                let to = port.to.iter().map(|to| to.node).collect();
+                let (at, from, bytes) = (self.now, port.from, buffer.clone());
+                self.recorded.push_front(Recorded { at, from, to, bytes });
+            }
             port.sending = Some(buffer);
         }
     }
@@ -393,21 +449,43 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         self.members[number].off = true;
     }
 
-    /// Gives a node power again, in the state of `node`: a restored one, or a fresh one.
+    /// Gives a node power again, in the state of `node`: a restored one, a fresh one, or one with another configuration.
     ///
     /// # Errors
     /// Passes on what its exchange refuses.
     pub fn revive(&mut self, number: usize, node: SimulatedNode<P>) -> Result<(), LinkedError> {
-        let member = self.boot(number, node)?;
-        self.members[number] = member;
+        self.members[number] = self.boot(number, node, true)?;
         Ok(())
+    }
+
+    /// The same for a node whose flash does not count boots, and so keeps no checkpoints either: it starts afresh.
+    ///
+    /// # Errors
+    /// Passes on what its exchange refuses.
+    pub fn revive_uncounted(
+        &mut self,
+        number: usize,
+        node: SimulatedNode<P>,
+    ) -> Result<(), LinkedError> {
+        self.members[number] = self.boot(number, node, false)?;
+        Ok(())
+    }
+
+    /// Has a node hang for a while: it does nothing, and its receive buffers fill.
+    pub fn freeze(&mut self, number: usize, time: Micros) {
+        self.members[number].frozen = Some(self.now + time);
+    }
+
+    /// Pauses a node after its round, or has it go on.
+    pub fn pause(&mut self, number: usize, paused: bool) {
+        self.members[number].exchange.pause(paused);
     }
 
     /// Changes the faults of the line from one node to another, in that direction only.
     pub fn set_faults_one_way(&mut self, from: usize, to: usize, faults: &Faults) {
         for port in self.ports.iter_mut().filter(|port| port.from == from) {
-            for (_, _, line) in port.to.iter_mut().filter(|(at, ..)| *at == to) {
-                line.set_faults(faults.clone());
+            for receiver in port.to.iter_mut().filter(|receiver| receiver.node == to) {
+                receiver.line.set_faults(faults.clone());
             }
         }
     }
@@ -415,12 +493,53 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
     /// Changes the faults of all lines between two groups of nodes, in both directions.
     pub fn set_faults(&mut self, between: impl Fn(usize, usize) -> bool, faults: &Faults) {
         for port in &mut self.ports {
-            for (to, _, line) in &mut port.to {
-                if between(port.from, *to) || between(*to, port.from) {
-                    line.set_faults(faults.clone());
+            for to in &mut port.to {
+                if between(port.from, to.node) || between(to.node, port.from) {
+                    to.line.set_faults(faults.clone());
                 }
             }
         }
+    }
+
+    /// Keeps the last `most` frames sent, for [`LinkedNetwork::recorded`].
+    pub fn record(&mut self, most: usize) {
+        self.record = most;
+        self.recorded.truncate(most);
+    }
+
+    /// The last frames sent, the newest first.
+    #[must_use]
+    pub const fn recorded(&self) -> &VecDeque<Recorded> {
+        &self.recorded
+    }
+
+    /// Has a node receive bytes as if `from` had sent them. Tells whether a line leads there.
+    pub fn inject(&mut self, from: usize, to: usize, bytes: &[u8]) -> bool {
+        let ports = self.ports.iter().filter(|port| port.from == from);
+        let Some(receiver) = ports.flat_map(|port| &port.to).find(|receiver| receiver.node == to)
+        else {
+            return false;
+        };
+        self.members[to].receive(receiver.link, bytes, self.now);
+        true
+    }
+
+    /// Frames sent so far, by all nodes in all their lives.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Rounds that a node has computed so far, in all its lives.
+    #[must_use]
+    pub fn computed(&self, number: usize) -> u64 {
+        self.computed[number]
+    }
+
+    /// Frames on their way.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.ports.iter().flat_map(|port| &port.to).map(|to| to.line.len()).sum()
     }
 }
 
@@ -430,41 +549,4 @@ fn scratch<P: Problem>(nodes: &[SimulatedNode<P>]) -> Scratch<Box<[f32]>, Box<[f
         vec![0.0; most.unwrap_or(0)].into_boxed_slice()
     };
     Scratch { direction: size(|d| d.inner), workspace: size(|d| d.workspace) }
-}
-
-/// The ports of a network, and who hears them.
-fn ports(peers: &[Vec<Peer>], linking: &Linking) -> Vec<Port> {
-    let mut lines = 0;
-    let mut line = || {
-        lines += 1;
-        FaultyLine::new(linking.faults.clone(), linking.seed, lines)
-    };
-    let link_to = |from: usize, to: usize| {
-        peers[to]
-            .iter()
-            .find(|peer| peer.node as usize == from)
-            .map_or(0, |peer| usize::from(peer.link))
-    };
-    let mut ports = Vec::new();
-    for (from, own) in peers.iter().enumerate() {
-        let mut port = |link: usize, to: Vec<(usize, usize, FaultyLine)>| {
-            ports.push(Port { from, link, to, taken: 0, sending: None });
-        };
-        match linking.wiring {
-            Wiring::Direct => own.iter().for_each(|peer| {
-                let to = peer.node as usize;
-                port(usize::from(peer.link), vec![(to, link_to(from, to), line())]);
-            }),
-            // A router passes on what a node says to its neighbours; each stretch has its own faults.
-            Wiring::Routed => {
-                let to = own.iter().map(|peer| (peer.node as usize, 0, line())).collect();
-                port(0, to);
-            }
-            Wiring::Bus => {
-                let all = (0..peers.len()).filter(|&to| to != from).map(|to| (to, 0, line()));
-                port(0, all.collect());
-            }
-        }
-    }
-    ports
 }

@@ -1,38 +1,15 @@
 //! Nodes that die, come back, or are cut off: the rest goes on, to the optimum of those who are there.
 
-mod fleet;
-
-use fleet::{Fleet, QuadraticNode, frame, linking};
+use crate::fleet::{
+    Fleet, LONG, Network, QuadraticNode, distance, plain, restored, saved, standing, tracking,
+};
 use lopa_core::exchange::{Micros, Standing};
-use lopa_core::node::Scheme;
-use lopa_core::problems::Quadratic;
 use lopa_host::fault::Faults;
-use lopa_host::linked::{LinkedNetwork, Wiring};
+use lopa_host::linked::Wiring;
 use lopa_host::topology::Topology;
 
-const VALUES: usize = 8;
-type Network = LinkedNetwork<Quadratic<'static>, 3, VALUES, { frame(VALUES) }>;
-
-/// More than any run here takes.
-const LONG: Micros = 3_600_000_000;
-
-fn fleet(topology: Topology, rounds: u64) -> Fleet {
-    let scheme = Scheme::GradientTracking;
-    Fleet { topology, scheme, outer: 6, inner: 4, rounds, seed: 11 }
-}
-
 fn network(fleet: &Fleet, wiring: Wiring) -> Network {
-    fleet.linked(linking(wiring, 4, VALUES))
-}
-
-/// The largest distance of any of the nodes' x from the optimum of `of`.
-fn distance(network: &Network, fleet: &Fleet, nodes: &[usize], of: &[usize]) -> f64 {
-    let optimum = fleet.optimum(of);
-    let far = |node: &QuadraticNode| {
-        let x = node.state().x.iter().zip(&optimum);
-        x.map(|(x, o)| (f64::from(*x) - o).abs()).fold(0.0, f64::max)
-    };
-    nodes.iter().map(|&i| far(network.node(i))).fold(0.0, f64::max)
+    fleet.linked(plain(wiring))
 }
 
 /// All that are on have met all that are on, in one epoch, and hold the others for dead.
@@ -54,7 +31,7 @@ const OTHERS: [usize; 4] = [0, 1, 3, 4];
 #[test]
 fn when_a_node_dies_the_rest_finds_its_own_optimum() {
     for wiring in [Wiring::Direct, Wiring::Routed, Wiring::Bus] {
-        let fleet = fleet(Topology::ring(5), 1_500);
+        let fleet = tracking(Topology::ring(5), 1_500);
         let mut network = network(&fleet, wiring);
         network.run_to_round(0, 50, LONG).unwrap();
         network.kill(2);
@@ -70,14 +47,13 @@ fn when_a_node_dies_the_rest_finds_its_own_optimum() {
 
 /// Kills node 2 in round 50, lets `pause` pass, and brings it back as `back` makes it.
 fn comes_back(pause: Micros, back: impl Fn(&Fleet, &[u8]) -> QuadraticNode) {
-    let fleet = fleet(Topology::ring(5), 1_500);
+    let fleet = tracking(Topology::ring(5), 1_500);
     let mut network = network(&fleet, Wiring::Direct);
     network.run_to_round(2, 40, LONG).unwrap();
     while !matches!(network.node(2).phase(), lopa_core::node::Phase::Ready) {
         network.run_for(100).unwrap();
     }
-    let mut bytes = vec![0; network.node(2).checkpoint_len()];
-    network.node(2).save(&mut bytes).unwrap();
+    let bytes = saved(&network, 2);
     network.run_to_round(0, 50, LONG).unwrap();
     network.kill(2);
     network.run_for(pause).unwrap();
@@ -88,19 +64,13 @@ fn comes_back(pause: Micros, back: impl Fn(&Fleet, &[u8]) -> QuadraticNode) {
     assert!(far < 1e-5, "{far:e}");
 }
 
-fn restored(fleet: &Fleet, bytes: &[u8]) -> QuadraticNode {
-    let mut node = fleet.node(2);
-    node.restore(bytes).unwrap();
-    node
-}
-
 fn silence() -> Micros {
-    linking(Wiring::Direct, 4, VALUES).timing.silence
+    plain(Wiring::Direct).timing.silence
 }
 
 #[test]
 fn a_node_that_reboots_with_its_checkpoint_joins_again() {
-    comes_back(2 * silence(), restored);
+    comes_back(2 * silence(), |fleet, bytes| restored(fleet, 2, bytes));
 }
 
 #[test]
@@ -111,14 +81,14 @@ fn a_node_that_reboots_empty_joins_again() {
 #[test]
 fn a_node_that_reboots_before_anyone_missed_it_joins_again() {
     for pause in [0, 1_000, silence() / 8, silence() - 1_000] {
-        comes_back(pause, restored);
+        comes_back(pause, |fleet, bytes| restored(fleet, 2, bytes));
         comes_back(pause, |fleet, _| fleet.node(2));
     }
 }
 
 #[test]
 fn a_partition_goes_on_in_both_halves_and_heals() {
-    let fleet = fleet(Topology::ring(6), 6_000);
+    let fleet = tracking(Topology::ring(6), 6_000);
     let mut network = network(&fleet, Wiring::Direct);
     network.run_to_round(0, 50, LONG).unwrap();
     let (left, right) = ([0, 1, 2], [3, 4, 5]);
@@ -141,14 +111,11 @@ fn a_partition_goes_on_in_both_halves_and_heals() {
 #[test]
 fn a_line_that_is_dead_one_way_is_dead() {
     // 1 hears 2, 2 does not hear 1: both must go on without the other.
-    let fleet = fleet(Topology::ring(5), 1_500);
+    let fleet = tracking(Topology::ring(5), 1_500);
     let mut network = network(&fleet, Wiring::Direct);
     network.run_to_round(0, 50, LONG).unwrap();
     network.set_faults_one_way(1, 2, &Faults { drop: 1.0, ..Faults::NONE });
     network.run(LONG).unwrap();
-    let standing = |network: &Network, i: usize, j: u32| {
-        network.exchange(i).standings().find(|(node, _)| *node == j).unwrap().1
-    };
     assert_eq!(standing(&network, 1, 2), Standing::Dead);
     assert_eq!(standing(&network, 2, 1), Standing::Dead);
     // The ring became a path: everyone still counts.
@@ -161,7 +128,7 @@ fn a_line_that_is_dead_one_way_is_dead() {
 
 #[test]
 fn a_node_left_alone_learns_alone() {
-    let fleet = fleet(Topology::ring(2), 800);
+    let fleet = tracking(Topology::ring(2), 800);
     let mut network = network(&fleet, Wiring::Direct);
     network.run_to_round(0, 20, LONG).unwrap();
     network.kill(1);
@@ -172,8 +139,8 @@ fn a_node_left_alone_learns_alone() {
 
 #[test]
 fn dying_and_coming_back_on_bad_lines_still_ends_well() {
-    let fleet = fleet(Topology::ring(5), 1_200);
-    let mut linking = linking(Wiring::Direct, 4, VALUES);
+    let fleet = tracking(Topology::ring(5), 1_200);
+    let mut linking = plain(Wiring::Direct);
     linking.faults = Faults {
         drop: 0.15,
         corrupt: 0.1,
