@@ -3,8 +3,11 @@
 
 mod bits;
 mod fleet;
+mod forge;
 mod membership;
+mod neighbours;
 mod rebooting;
+mod resilience;
 
 #[allow(dead_code, reason = "each test program uses its part")]
 #[path = "../reference/matrix.rs"]

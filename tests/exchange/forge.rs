@@ -1,0 +1,155 @@
+//! An attacker on the wire: it hears every frame and sends frames of its own, with a right checksum.
+
+use lopa_core::exchange::Micros;
+use lopa_core::wire::{
+    self, Body, FrameReader, FrameWriter, Hello, Message, Reason, Refuse, Seal, VERSION,
+};
+
+use crate::fleet::{Network, VALUES, frame};
+
+/// What an attacker makes of a greeting it heard: frames to be sent to a node as if another had sent them.
+type Answer<'a> = &'a mut dyn FnMut(&Heard) -> Option<Forged>;
+
+/// A greeting on the wire.
+pub struct Heard {
+    pub from: usize,
+    pub to: usize,
+    pub session: u32,
+    pub epoch: u64,
+    pub hello: Hello,
+}
+
+/// A frame that its sender never sent.
+pub struct Forged {
+    pub from: usize,
+    pub to: usize,
+    pub session: u32,
+    pub epoch: u64,
+    pub body: Body<Vec<u8>>,
+}
+
+impl Forged {
+    /// Sends it.
+    pub fn send(self, network: &mut Network) {
+        let Self { from, to, session, epoch, body } = self;
+        let message = Message { version: VERSION, sender: from as u32, session, epoch, body };
+        assert!(network.inject(from, to, &encode(&message)));
+    }
+}
+
+/// A message as a frame with a checksum.
+pub fn encode(message: &Message<Vec<u8>>) -> Vec<u8> {
+    let mut out = vec![0; 512];
+    let writer = FrameWriter::new(&Seal::PLAIN, &mut out);
+    let len = postcard::serialize_with_flavor(message, writer).unwrap();
+    out.truncate(len);
+    out
+}
+
+/// The message in a frame.
+pub fn decode(bytes: &[u8], look: impl FnOnce(Message<&[u8]>)) {
+    let mut reader = FrameReader::<{ frame(VALUES) }>::new(Seal::PLAIN);
+    for &byte in bytes {
+        if let Some(frame) = reader.push(byte) {
+            return look(wire::decode(frame.unwrap()).unwrap());
+        }
+    }
+}
+
+/// The head of the last frame of a node: its session and epoch.
+pub fn head(network: &Network, from: usize) -> (u32, u64) {
+    let last = network.recorded().iter().find(|recorded| recorded.from == from).unwrap();
+    let mut found = (0, 0);
+    decode(&last.bytes, |message| found = (message.session, message.epoch));
+    found
+}
+
+/// Runs a network for a while with an attacker that answers each greeting as soon as it is on the line.
+pub fn attack(network: &mut Network, time: Micros, answer: Answer<'_>) {
+    network.record(16);
+    let end = network.now() + time;
+    while network.now() < end {
+        network.record(0);
+        network.record(16);
+        network.run_for(100).unwrap();
+        let mut forged = Vec::new();
+        for recorded in network.recorded() {
+            decode(&recorded.bytes, |message| {
+                let Message { session, epoch, body: Body::Hello(hello), .. } = message else {
+                    return;
+                };
+                let (from, to) = (recorded.from, hello.to as usize);
+                forged.extend(answer(&Heard { from, to, session, epoch, hello }));
+            });
+        }
+        forged.into_iter().for_each(|forged| forged.send(network));
+    }
+}
+
+/// A refusal in the name of the neighbour that was greeted.
+pub fn refusal(heard: &Heard) -> Forged {
+    let refuse =
+        Refuse { to: heard.from as u32, echo: heard.hello.challenge, reason: Reason::Scheme };
+    Forged {
+        from: heard.to,
+        to: heard.from,
+        session: 1,
+        epoch: heard.epoch,
+        body: Body::Refuse(refuse),
+    }
+}
+
+/// A recorded frame with something changed in it, and a right checksum. Values are left alone: without a key nothing can
+/// protect them. `newest` tells what an attacker can know: the last challenge the receiver gave.
+pub fn changed(
+    bytes: &[u8],
+    newest: &std::collections::VecDeque<lopa_host::linked::Recorded>,
+    to: usize,
+    below: &mut dyn FnMut(usize) -> usize,
+) -> Vec<u8> {
+    let mut challenge = None;
+    for recorded in newest.iter().filter(|recorded| recorded.from == to) {
+        decode(&recorded.bytes, |message| {
+            if let Body::Hello(hello) = message.body {
+                challenge = challenge.or(Some(hello.challenge));
+            }
+        });
+    }
+    let mut out = bytes.to_vec();
+    decode(bytes, |message| {
+        let Message { version, sender, mut session, mut epoch, body } = message;
+        let mut number = |near: u64| match below(6) {
+            0 => 0,
+            1 => u64::MAX,
+            2 => near.wrapping_sub(1),
+            3 => near.wrapping_add(1),
+            4 => near.wrapping_add(1 << 16),
+            _ => near,
+        };
+        epoch = number(epoch);
+        session = number(u64::from(session)) as u32;
+        let body = match body {
+            Body::Data(_) | Body::Request(_) | Body::Reply(_) => return,
+            Body::Ack(mut acks) => {
+                (acks.next, acks.all) = (number(acks.next), number(u64::from(acks.all)) as u32);
+                Body::Ack(acks)
+            }
+            Body::Refuse(mut refuse) => {
+                refuse.echo = challenge.unwrap_or(refuse.echo);
+                Body::Refuse(refuse)
+            }
+            Body::Hello(mut hello) => {
+                hello.echo = challenge.unwrap_or(hello.echo);
+                hello.challenge = number(u64::from(hello.challenge)) as u32;
+                (hello.ask, hello.without) = (number(0) == 0, number(0) == 1);
+                (hello.resumed, hello.mark) = (number(0) == 0, number(hello.mark.into()) as u32);
+                (hello.start, hello.round) = (number(hello.start), number(hello.round));
+                (hello.next, hello.held) = (number(hello.next), number(hello.held.into()) as u32);
+                hello.window = number(hello.window.into()) as u8;
+                Body::Hello(hello)
+            }
+        };
+        out = encode(&Message { version, sender, session, epoch, body });
+    });
+    out
+}

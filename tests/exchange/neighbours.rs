@@ -1,0 +1,61 @@
+//! What a round costs in frames, up to the most neighbours a node can have.
+
+use std::fmt::Write;
+
+use lopa_core::exchange::Timing;
+use lopa_core::node::Scheme;
+use lopa_core::wire::Counters;
+use lopa_host::linked::{LINKS, Linking, Wiring};
+use lopa_host::topology::Topology;
+
+use crate::bits::same_bits;
+use crate::fleet::{Fleet, frame, linking};
+
+const WIRINGS: [Wiring; 3] = [Wiring::Direct, Wiring::Routed, Wiring::Bus];
+
+/// The frames of a complete network over links, and how many times nodes lost each other.
+fn frames(nodes: u32, wiring: Wiring, rounds: u64) -> u64 {
+    let topology = Topology::complete(nodes).unwrap();
+    let scheme = Scheme::GradientTracking;
+    let fleet = Fleet { topology, scheme, outer: 24, inner: 3, rounds, seed: 6 };
+    let plain = linking(wiring, 8, 16);
+    let share = if wiring == Wiring::Direct { 2 } else { nodes };
+    let timing = Timing::uart(plain.baud, frame(16), 2 * share, plain.compute[1]);
+    let counters = same_bits::<2, 16, { frame(16) }>(&fleet, Linking { timing, ..plain });
+    let sent = |c: &Counters| c.sent;
+    counters.iter().map(sent).sum()
+}
+
+#[test]
+fn twelve_nodes_that_all_hear_each_other_on_a_bus_do_not_storm() {
+    let frames = frames(12, Wiring::Bus, 20);
+    // Three chunks a round: 720 frames carry values.
+    assert!(frames < 5_000, "{frames} frames");
+}
+
+/// Frames per node and round, against the number of neighbours. Frozen: a change of the protocol's behaviour shows here.
+#[test]
+fn frames_per_round_stay_in_bounds_up_to_the_most_neighbours() {
+    let mut table = String::from("neighbours   direct   routed      bus\n");
+    for neighbours in 2..=LINKS as u32 {
+        write!(table, "{neighbours:>10}").unwrap();
+        for wiring in WIRINGS {
+            let rounds = 20;
+            let per_round = frames(neighbours + 1, wiring, rounds) as f64
+                / (rounds * u64::from(neighbours + 1)) as f64;
+            write!(table, "{per_round:>9.2}").unwrap();
+            // Three chunks a round and neighbour on a line of its own; on a shared line three in all. Acknowledgements,
+            // greetings and all must not double that, nor come to more than one for each neighbour.
+            let lines = if wiring == Wiring::Direct { f64::from(neighbours) } else { 1.0 };
+            let bound = 2.0 * 3.0 * lines + f64::from(neighbours);
+            assert!(per_round < bound, "{wiring:?}, {neighbours} neighbours: {per_round} frames");
+        }
+        table.push('\n');
+    }
+    println!("{table}");
+    let frozen = include_str!("neighbours.table");
+    assert!(
+        table == frozen,
+        "the table changed; if that was meant, neighbours.table is now:\n{table}"
+    );
+}
