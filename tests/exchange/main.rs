@@ -2,6 +2,7 @@
 //! optimum, whatever happens to nodes.
 
 mod bits;
+mod chaos;
 mod fleet;
 mod forge;
 mod membership;
