@@ -1,7 +1,7 @@
 //! Fetching data sets, from servers on this very machine that do all that servers do. Nothing here needs a network.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::TcpStream;
 use std::path::Path;
 
 use lopa_host::data::fetch::{
@@ -156,7 +156,6 @@ fn the_next_server_is_asked_when_one_fails() {
     let bytes = noise(SIZE);
     let mut wrong = bytes.clone();
     wrong[77_777] ^= 1;
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let server = Server::new([
         ("wrong", plain(&wrong)),
         ("page", plain(b"\n<!DOCTYPE html><title>Sign in</title>")),
@@ -166,6 +165,9 @@ fn the_next_server_is_asked_when_one_fails() {
         ("cut", Habit { cut: Some(200_000), ranges: false, ..plain(&bytes) }),
         ("right", plain(&bytes)),
     ]);
+    // The client's end of a connection: nothing listens there, and as long as it is open nobody else can.
+    let taken = TcpStream::connect(server.address.trim_start_matches("http://")).unwrap();
+    let nobody = taken.local_addr().unwrap();
     let bad = ["wrong", "page", "gone", "busy", "short", "endless"];
     let mut urls: Vec<String> = bad.iter().map(|name| server.url(name)).collect();
     urls.push(format!("http://{nobody}/noise.bin"));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -42,11 +42,13 @@ impl Server {
         let files: BTreeMap<String, Habit> =
             files.into_iter().map(|(name, habit)| (format!("/{name}"), habit)).collect();
         let log = Log::default();
-        let seen = Arc::clone(&log);
+        let (files, seen) = (Arc::new(files), Arc::clone(&log));
         thread::spawn(move || {
             for stream in listener.incoming() {
-                // Who hangs up on the server is none of its business.
-                let _ = stream.and_then(|stream| answer(&stream, &files, &seen));
+                let (files, seen) = (Arc::clone(&files), Arc::clone(&seen));
+                // A thread per connection, so that a client that does not read keeps no other one waiting. A client may
+                // hang up at any time.
+                thread::spawn(move || stream.and_then(|stream| serve(&stream, &files, &seen)));
             }
         });
         Self { address, log }
@@ -62,12 +64,38 @@ impl Server {
     }
 }
 
+/// Whether a connection may serve another request.
+#[derive(PartialEq)]
+enum After {
+    Close,
+    Keep,
+}
+
+/// Answers one request, and leaves it to the client to close the connection: closing a socket that holds unread bytes
+/// resets it, and the client may lose what it has not read yet.
+fn serve(stream: &TcpStream, files: &BTreeMap<String, Habit>, log: &Log) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    // Anything but GET, such as TLS, gets no answer.
+    let after = match reader.fill_buf()?.first() {
+        Some(b'G') => answer(&mut reader, stream, files, log)?,
+        _ => After::Close,
+    };
+    if after == After::Keep {
+        // The worst habit that HTTP allows: to close a connection that was kept just when the next request arrives.
+        reader.fill_buf()?;
+        return Ok(());
+    }
+    stream.shutdown(Shutdown::Write)?;
+    io::copy(&mut reader, &mut io::sink()).map(drop)
+}
+
 fn answer(
+    reader: &mut impl BufRead,
     mut stream: &TcpStream,
     files: &BTreeMap<String, Habit>,
     log: &Log,
-) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream).lines();
+) -> io::Result<After> {
+    let mut lines = reader.lines();
     let first = lines.next().transpose()?.unwrap_or_default();
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
     let mut from = None;
@@ -82,19 +110,22 @@ fn answer(
     }
     log.lock().unwrap().push((path.clone(), from));
     let Some(habit) = files.get(&path) else {
-        return write!(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone");
+        write!(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone")?;
+        return Ok(After::Keep);
     };
     if let Some(status) = habit.status {
-        return write!(stream, "HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n");
+        write!(stream, "HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n")?;
+        return Ok(After::Keep);
     }
     let all = habit.bytes.len();
     let mut head = String::from("HTTP/1.1 ");
     let body = match from.filter(|_| habit.ranges).map(|from| from as usize) {
         Some(from) if from >= all => {
-            return write!(
+            write!(
                 stream,
                 "HTTP/1.1 416 No\r\nContent-Range: bytes */{all}\r\nContent-Length: 0\r\n\r\n"
-            );
+            )?;
+            return Ok(After::Keep);
         }
         Some(from) => {
             let from = if habit.elsewhere { from / 2 } else { from };
@@ -115,14 +146,18 @@ fn answer(
     stream.write_all((head + "\r\n").as_bytes())?;
     let sent = &body[..habit.cut.unwrap_or(body.len()).min(body.len())];
     if !habit.chunked {
-        return stream.write_all(sent);
+        stream.write_all(sent)?;
+        return Ok(After::Close);
     }
     for piece in sent.chunks(1000) {
         write!(stream, "{:x}\r\n", piece.len())?;
         stream.write_all(piece)?;
         stream.write_all(b"\r\n")?;
     }
-    if sent.len() == body.len() { stream.write_all(b"0\r\n\r\n") } else { Ok(()) }
+    if sent.len() == body.len() {
+        stream.write_all(b"0\r\n\r\n")?;
+    }
+    Ok(After::Close)
 }
 
 /// A file that no one would guess.

@@ -124,7 +124,11 @@ fn transfer(
             // There is nothing after what is here: it is whole.
             416 if range.is_some_and(|(_, all)| all == Some(had)) => return Ok(()),
             // Some other piece, or none: all of it, then.
-            206 | 416 => response = get(0).map_err(|error| trouble(&error))?,
+            206 | 416 => {
+                // Hang up first: the server may still be sending the piece.
+                drop(response);
+                response = get(0).map_err(|error| trouble(&error))?;
+            }
             _ => {}
         }
     }
@@ -188,6 +192,8 @@ fn agent(url: &str) -> Result<Agent, Trouble> {
         .http_status_as_error(false)
         // A safe address leads to safe ones only.
         .https_only(safe)
+        // A server may close a connection that is kept open just when the next request is on its way.
+        .max_idle_connections(0)
         .user_agent(concat!("lopa/", env!("CARGO_PKG_VERSION")))
         .timeout_resolve(seconds(30))
         .timeout_connect(seconds(30))
