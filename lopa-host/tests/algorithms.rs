@@ -1,11 +1,9 @@
 //! Every algorithm from a file to its results.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{lopa, network, said};
+use crate::common::{lopa, network, said};
 use lopa_host::config::{AlgorithmName, Key};
 
 const STEPS: &str = "alpha = 0.3\nbeta = 0.05\nlambda = 0.05\ngamma = 0.3\ntau = 0.5\n";

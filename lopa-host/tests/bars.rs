@@ -1,10 +1,8 @@
 //! Bars of labels: as high as their counts, whatever they are, and there where runs and studies show them.
 
-mod common;
-
 use std::fs;
 
-use common::{lopa, network, said};
+use crate::common::{lopa, network, said};
 use lopa_host::config::Experiment;
 use lopa_host::plot::{Bars, png};
 use lopa_host::report::{Drawing, Figure, Report, labels};

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use crate::common::{lopa, said};
 use lopa_host::boards::{BOARDS, Board};
 
 fn shard(dir: &Path, text: &str, board: &str) -> Output {
     fs::write(dir.join("net.toml"), text).unwrap();
-    let arguments = ["shard", "net.toml", "--out", "blobs", "--board", board];
-    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
+    lopa(dir, &["shard", "net.toml", "--out", "blobs", "--board", board])
 }
 
 fn ring(nodes: usize, problem: &str) -> String {
@@ -28,7 +28,7 @@ fn a_ring_fits_every_board() {
     let dir = tempfile::tempdir().unwrap();
     for board in BOARDS {
         let output = shard(dir.path(), &ring(3, "{ kind = \"logistic\" }"), board.name);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{}", said(&output));
     }
 }
 
@@ -45,9 +45,9 @@ fn what_does_not_fit_a_board_is_refused_and_nothing_is_written() {
     ] {
         let dir = tempfile::tempdir().unwrap();
         let output = shard(dir.path(), &text, board);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(what), "{said}");
+        let error = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(what), "{error}");
         assert!(!dir.path().join("blobs/node-0.blob").exists());
     }
 }

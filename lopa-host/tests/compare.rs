@@ -1,11 +1,9 @@
 //! `lopa compare` and `lopa sweep`: several runs, side by side and ranked.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{NETWORK, lopa, said};
+use crate::common::{NETWORK, lopa, said};
 
 fn good(dir: &Path, arguments: &[&str]) -> String {
     let output = lopa(dir, arguments);

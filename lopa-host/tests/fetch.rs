@@ -8,10 +8,7 @@ use lopa_host::data::fetch::{
     self, Event, FetchError, Original, State, Sums, Trouble, Wanted, Wrong,
 };
 
-#[path = "fetch/command.rs"]
 mod command;
-mod common;
-#[path = "fetch/server.rs"]
 mod server;
 
 use server::{Habit, Server, gzip, names, noise, plain};

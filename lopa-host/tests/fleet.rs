@@ -1,13 +1,10 @@
 //! `lopa fleet`: emulated boards from the command line, and what is for real boards tried on emulated ones.
-#![cfg(unix)]
-
-mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::{lopa, network, said};
+use crate::common::{lopa, network, said};
 use lopa_host::boards::EMULATED;
 use lopa_host::fleet::emulator::{Cord, Emulator};
 use lopa_host::fleet::image;

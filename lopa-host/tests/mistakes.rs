@@ -1,12 +1,10 @@
 //! What becomes of every mistake: a message that says what to do, status 2, and earlier results as they were.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use common::{NETWORK, lopa, network, said};
+use crate::common::{NETWORK, lopa, network, said};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

@@ -1,12 +1,10 @@
 //! `lopa paper`: the studies from the command line.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use common::{folder, lopa, said};
+use crate::common::{folder, lopa, said};
 
 #[test]
 fn the_list_names_every_study() {

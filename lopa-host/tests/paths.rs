@@ -1,11 +1,9 @@
 //! Two ways for vectors to travel, one memory and links with faults: the same bits.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::network;
+use crate::common::network;
 use lopa_host::config::Experiment;
 use lopa_host::outputs::Outputs;
 use lopa_host::run::{Outcome, Prepared};

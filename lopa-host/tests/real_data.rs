@@ -1,10 +1,8 @@
 //! The paper's data sets, where they are there. Otherwise every test says so and passes.
 
-mod common;
-
 use std::num::NonZeroU32;
 
-use common::folder;
+use crate::common::folder;
 use lopa_core::batch::Sampler;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Point, Predict, Problem};

@@ -1,13 +1,11 @@
 //! A run that was stopped and resumed ends like one that was not.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{lopa, network, said};
+use crate::common::{lopa, network, said};
 use lopa_host::config::Experiment;
 use lopa_host::outputs::Outputs;
 use lopa_host::run::{Options, Prepared};

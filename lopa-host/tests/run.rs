@@ -1,12 +1,10 @@
 //! `lopa run`: results, and what becomes of every mistake.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use common::{NETWORK, lopa, said};
+use crate::common::{NETWORK, lopa, said};
 
 /// Runs a file with this text.
 fn run(dir: &Path, text: &str) -> Output {

@@ -1,9 +1,8 @@
 //! `lopa shard`: blobs that make the same nodes, budgets that hold, and what becomes of what does not fit.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
+use crate::common::{lopa, said};
 use lopa_core::blob::Blob;
 use lopa_core::node::Neighbour;
 use lopa_core::problems::AnyProblem;
@@ -28,14 +27,6 @@ fn good() -> String {
 
 fn prepared(text: &str) -> Prepared {
     Prepared::new(Experiment::parse(text).unwrap()).unwrap()
-}
-
-fn lopa(dir: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Five vectors of a node as bits.

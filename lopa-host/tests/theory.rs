@@ -1,11 +1,9 @@
 //! `lopa theory`: constants and step sizes of a file, and whether runs stay below the bound.
 
-mod common;
-
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use common::{NETWORK, lopa, network, said};
+use crate::common::{NETWORK, lopa, network, said};
 use lopa_core::node::Scheme;
 use lopa_host::config::Experiment;
 use lopa_host::exact::{Check, Corollary, Ended, Theory, Verdict};

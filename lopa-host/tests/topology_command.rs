@@ -2,22 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use crate::common::{self, said};
 use lopa_host::topology::{Kind, Topology, Weights, edge_list};
 use serde_json::Value;
 
 fn lopa(dir: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lopa"))
-        .current_dir(dir)
-        .arg("topology")
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    common::lopa(dir, &[&["topology"], arguments].concat())
 }
 
 /// What a command that works prints.
@@ -139,11 +131,7 @@ fn a_rho_is_found_kept_and_run() {
     fs::rename(path.join("found.txt"), path.join("sub/found.txt")).unwrap();
     let again = json(path, &["sub/network.toml"]);
     assert_eq!((&again["rho"], &again["edges"]), (&figures["rho"], &figures["edges"]));
-    let run = Command::new(env!("CARGO_BIN_EXE_lopa"))
-        .current_dir(path)
-        .args(["run", "sub/network.toml", "--out", "results"])
-        .output()
-        .unwrap();
+    let run = common::lopa(path, &["run", "sub/network.toml", "--out", "results"]);
     assert!(run.status.success(), "{}", said(&run));
 
     let far = lopa(path, &["--rho", "0.99", "--nodes", "3"]);

@@ -1,5 +1,4 @@
 //! A small network, the command that runs it, and where real data are.
-#![allow(dead_code, unused_imports, reason = "each test binary uses its part")]
 
 mod data;
 

@@ -6,8 +6,8 @@ use std::process::{Command, Output};
 
 use lopa_host::data::fetch::{self, State};
 
+use super::server::{Habit, Server, gzip, names, plain};
 use crate::common::{folder, said};
-use crate::server::{Habit, Server, gzip, names, plain};
 
 fn lopa(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lopa")).arg("data").args(arguments).output().unwrap()
