@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::time::Duration;
 
 use crate::common::{lopa, network, said};
 use lopa_host::config::Experiment;
@@ -101,15 +103,15 @@ fn a_run_can_be_made_longer() {
     assert_same(&whole, &parts, true);
 }
 
-/// Starts a run that would take minutes, waits until it has taken a checkpoint, and ends it by a signal.
+/// Starts a run that would never end, waits until it has written a checkpoint, and ends it by a signal.
 #[cfg(unix)]
 fn end_by(signal: &str, dir: &Path) -> std::process::Output {
     let text = ninety_rounds(&[
-        ("iterations = 90", "iterations = 3000000\ncheckpoint_every = 20"),
+        ("iterations = 90", "iterations = 1000000000000\ncheckpoint_every = 20"),
         ("record_every = 20", "record_every = 1000"),
     ]);
     fs::write(dir.join("network.toml"), text).unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_lopa"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lopa"))
         .current_dir(dir)
         .args(["run", "network.toml", "--out", "results"])
         .stdout(Stdio::piped())
@@ -117,7 +119,8 @@ fn end_by(signal: &str, dir: &Path) -> std::process::Output {
         .spawn()
         .unwrap();
     while !dir.join("results/checkpoint.lopa").exists() {
-        std::thread::yield_now();
+        assert!(child.try_wait().unwrap().is_none(), "it ended before the signal");
+        std::thread::sleep(Duration::from_millis(1));
     }
     let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
@@ -133,7 +136,7 @@ fn resume(dir: &Path) {
     let round = standing["round"].as_u64().unwrap();
     let end = (round / 1000 + 1) * 1000 + 7;
     let text = fs::read_to_string(dir.join("network.toml")).unwrap();
-    let text = text.replace("iterations = 3000000", &format!("iterations = {end}"));
+    let text = text.replace("iterations = 1000000000000", &format!("iterations = {end}"));
     fs::write(dir.join("network.toml"), text).unwrap();
     for arguments in [&["--out", "results", "--resume"][..], &["--out", "whole"]] {
         let output = lopa(dir, &[&["run", "network.toml"], arguments].concat());

@@ -160,8 +160,10 @@ impl Emulator {
     #[must_use]
     pub fn terminal(&self) -> Option<String> {
         let log = self.log();
-        let at = log.split_whitespace().find(|word| word.starts_with("/dev/pts/"));
-        at.map(str::to_owned)
+        // A word at the very end may not be complete yet.
+        let mut words = log.split_inclusive(char::is_whitespace);
+        let name = words.find(|word| word.starts_with("/dev/pts/"))?;
+        name.ends_with(char::is_whitespace).then(|| name.trim_end().to_owned())
     }
 }
 
