@@ -9,7 +9,7 @@ use lopa_host::data::fetch::{
 };
 
 mod command;
-mod server;
+pub mod server;
 
 use server::{Habit, Server, gzip, names, noise, plain};
 

@@ -1,10 +1,9 @@
 //! `lopa paper`: the studies from the command line.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{folder, lopa, said};
+use crate::common::{lopa, said};
 
 #[test]
 fn the_list_names_every_study() {
@@ -217,30 +216,4 @@ fn a_study_run_again_leaves_the_others_on_the_page() {
     let output = lopa(dir.path(), &["paper", "own.toml", "--quick", "--out", "o"]);
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert_eq!(fs::read_to_string(dir.path().join("o/results.md")).unwrap(), without);
-}
-
-#[test]
-fn all_studies_run_in_their_quick_form() {
-    let folders = ["mnist", "covtype", "cifar10"].map(folder);
-    let [Some(data), Some(_), Some(_)] = folders else { return };
-    let dir = tempfile::tempdir().unwrap();
-    let data = data.parent().unwrap().to_str().unwrap().to_owned();
-    let output = lopa(dir.path(), &["paper", "all", "--quick", "--data", &data, "--out", "o"]);
-    assert!(output.status.success(), "{}", said(&output));
-    let page = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
-    for (study, _) in lopa_host::paper::STUDIES {
-        assert!(page.contains(&format!("](#{study})")), "{study} is not on the page");
-        let folder = dir.path().join("o").join(study);
-        assert!(folder.join("report.html").is_file(), "{study}");
-        // The same number of trials for every algorithm that is sought for.
-        let Ok(tried) = fs::read_to_string(folder.join("tune.csv")) else { continue };
-        let mut trials: BTreeMap<&str, usize> = BTreeMap::new();
-        for line in tried.lines().skip(1) {
-            let (arm, rest) = line[1..].split_once('"').unwrap();
-            *trials.entry(arm).or_default() += usize::from(rest.split(',').nth(2) == Some("0"));
-        }
-        let mut counts = trials.values();
-        let first = *counts.next().unwrap();
-        assert!(first > 1 && counts.all(|count| *count == first), "{study}: {trials:?}");
-    }
 }

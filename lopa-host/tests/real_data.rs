@@ -1,8 +1,12 @@
-//! The paper's data sets, where they are there. Otherwise every test says so and passes.
+//! All tests that need the paper's data sets. `tests/run.sh` runs them if it finds the data.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::num::NonZeroU32;
+use std::path::Path;
 
-use crate::common::folder;
+use crate::common::{data_set, lopa, said};
+use crate::fetch::server::{Habit, Server, names, plain};
 use lopa_core::batch::Sampler;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Point, Predict, Problem};
@@ -10,6 +14,7 @@ use lopa_core::problems::Logistic;
 use lopa_core::samples::LabelKind;
 use lopa_core::steps::StepSizes;
 use lopa_host::config::Experiment;
+use lopa_host::data::fetch::{self, State};
 use lopa_host::data::{
     Dataset, Deal, LabelRatio, Partition, Shard, Values, cifar, covtype, label_counts, mnist,
     standardise,
@@ -48,8 +53,9 @@ fn learn(shards: &[Shard], scheme: Scheme, batch: u32, rounds: u32, step: f32) -
 }
 
 #[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
 fn mnist_is_complete_and_learned() {
-    let Some(folder) = folder("mnist") else { return };
+    let folder = data_set("mnist");
     let set = mnist::load(folder).unwrap();
     let test = set.test.as_ref().unwrap();
     assert_eq!((set.train.width(), test.width()), (784, 784));
@@ -79,8 +85,9 @@ fn mnist_is_complete_and_learned() {
 }
 
 #[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
 fn covtype_is_complete_and_learned() {
-    let Some(folder) = folder("covtype") else { return };
+    let folder = data_set("covtype");
     let all = covtype::load(folder).unwrap();
     assert_eq!((all.len(), all.width()), (581_012, 54));
     assert_eq!(all.counts(), [211_840, 283_301, 35_754, 2_747, 9_493, 17_367, 20_510]);
@@ -105,8 +112,9 @@ fn covtype_is_complete_and_learned() {
 }
 
 #[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
 fn cifar_has_its_four_classes_and_is_learned() {
-    let Some(folder) = folder("cifar10") else { return };
+    let folder = data_set("cifar10");
     let set = cifar::load(folder).unwrap();
     let whole = set.train.len() == 50_000;
     for (table, each) in [(&set.train, 5_000), (set.test.as_ref().unwrap(), 1_000)] {
@@ -126,8 +134,9 @@ fn cifar_has_its_four_classes_and_is_learned() {
 }
 
 #[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
 fn ten_nodes_tell_zeros_from_ones() {
-    let Some(dir) = folder("mnist") else { return };
+    let dir = data_set("mnist");
     for name in ["lopa-lg", "lopa-gt"] {
         let text = format!(
             "[network]\nnodes = 10\ntopology = \"ring\"\n[problem]\nkind = \"logistic\"\n\
@@ -142,5 +151,71 @@ fn ten_nodes_tell_zeros_from_ones() {
         let rows = Prepared::new(experiment).unwrap().run(&outputs, |_| ()).unwrap();
         let accuracy = rows.record.last("test_accuracy").unwrap();
         assert!(accuracy >= 0.998, "{name}: {accuracy}");
+    }
+}
+
+#[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
+fn the_command_fetches_the_real_mnist_from_here() {
+    let source = data_set("mnist");
+    let files = ["train-images", "train-labels", "t10k-images", "t10k-labels"].map(|part| {
+        let ending = if part.ends_with("images") { "idx3" } else { "idx1" };
+        format!("{part}-{ending}-ubyte.gz")
+    });
+    let mut habits = Vec::new();
+    for name in &files {
+        let bytes = fs::read(source.join(name))
+            .unwrap_or_else(|error| panic!("this test needs {name} as it is published: {error}"));
+        let cut = bytes.len() / 2 + 1;
+        habits.push((&*name.clone().leak(), Habit { cut: Some(cut), ..plain(&bytes) }));
+    }
+    let server = Server::new(habits);
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    let here = Path::new(".");
+    let output = lopa(here, &["data", "fetch", "mnist", "--dir", dir, "--mirror", &server.address]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.stderr.is_empty(), "no bar in a pipe");
+    assert_eq!(server.asked().len(), 8, "each in two halves");
+    assert_eq!(names(folder.path()).len(), 4);
+    let digits = mnist::load(folder.path()).unwrap();
+    assert_eq!(digits.train.len(), 60_000);
+    let output = lopa(here, &["data", "check", "mnist", "--dir", dir]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).matches(": right\n").count(), 4);
+}
+
+#[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
+fn the_real_covtype_is_known_by_what_it_holds() {
+    let folder = data_set("covtype");
+    let set = fetch::named("covtype").unwrap();
+    let states = fetch::check(&set, &folder).unwrap();
+    assert_eq!(states[0].1, State::Right);
+}
+
+#[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
+fn all_studies_run_in_their_quick_form() {
+    let [data, ..] = ["mnist", "covtype", "cifar10"].map(data_set);
+    let dir = tempfile::tempdir().unwrap();
+    let data = data.parent().unwrap().to_str().unwrap().to_owned();
+    let output = lopa(dir.path(), &["paper", "all", "--quick", "--data", &data, "--out", "o"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let page = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
+    for (study, _) in lopa_host::paper::STUDIES {
+        assert!(page.contains(&format!("](#{study})")), "{study} is not on the page");
+        let folder = dir.path().join("o").join(study);
+        assert!(folder.join("report.html").is_file(), "{study}");
+        // The same number of trials for every algorithm that is sought for.
+        let Ok(tried) = fs::read_to_string(folder.join("tune.csv")) else { continue };
+        let mut trials: BTreeMap<&str, usize> = BTreeMap::new();
+        for line in tried.lines().skip(1) {
+            let (arm, rest) = line[1..].split_once('"').unwrap();
+            *trials.entry(arm).or_default() += usize::from(rest.split(',').nth(2) == Some("0"));
+        }
+        let mut counts = trials.values();
+        let first = *counts.next().unwrap();
+        assert!(first > 1 && counts.all(|count| *count == first), "{study}: {trials:?}");
     }
 }

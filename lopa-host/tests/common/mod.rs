@@ -2,10 +2,8 @@
 
 mod data;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-pub use data::folder;
 
 /// Four nodes on synthetic data.
 pub const NETWORK: &str = r#"
@@ -50,4 +48,11 @@ pub fn lopa(dir: &Path, arguments: &[&str]) -> Output {
 /// What it complained about.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The folder of a data set, for tests that need it: they are ignored unless asked for.
+#[track_caller]
+pub fn data_set(name: &str) -> PathBuf {
+    let how = format!("run `lopa data fetch {name}` in the workspace, or set LOPA_DATA");
+    data::folder(name).unwrap_or_else(|| panic!("this test needs the data set {name}: {how}"))
 }

@@ -1,13 +1,10 @@
 //! `lopa data`, against servers on this very machine.
 
 use std::fs;
-use std::io::{Read, Write};
 use std::process::{Command, Output};
 
-use lopa_host::data::fetch::{self, State};
-
-use super::server::{Habit, Server, gzip, names, plain};
-use crate::common::{folder, said};
+use super::server::{Server, gzip, names, plain};
+use crate::common::said;
 
 fn lopa(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lopa")).arg("data").args(arguments).output().unwrap()
@@ -84,45 +81,4 @@ fn certificates_that_cannot_be_used_are_named() {
     let text = fetch("");
     assert!(text.contains("train-images-idx3-ubyte.gz could not be fetched"), "{text}");
     assert!(names(&dir).is_empty());
-}
-
-#[test]
-fn the_command_fetches_the_real_mnist_from_here() {
-    let Some(source) = folder("mnist") else { return };
-    let files = ["train-images", "train-labels", "t10k-images", "t10k-labels"].map(|part| {
-        let ending = if part.ends_with("images") { "idx3" } else { "idx1" };
-        format!("{part}-{ending}-ubyte.gz")
-    });
-    let mut habits = Vec::new();
-    for name in &files {
-        let Ok(mut file) = fs::File::open(source.join(name)) else {
-            std::io::stderr().write_all(b"mnist/ is not gzipped here, nothing tested\n").unwrap();
-            return;
-        };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).unwrap();
-        let cut = bytes.len() / 2 + 1;
-        habits.push((&*name.clone().leak(), Habit { cut: Some(cut), ..plain(&bytes) }));
-    }
-    let server = Server::new(habits);
-    let folder = tempfile::tempdir().unwrap();
-    let dir = folder.path().to_str().unwrap();
-    let output = lopa(&["fetch", "mnist", "--dir", dir, "--mirror", &server.address]);
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(output.stderr.is_empty(), "no bar in a pipe");
-    assert_eq!(server.asked().len(), 8, "each in two halves");
-    assert_eq!(names(folder.path()).len(), 4);
-    let digits = lopa_host::data::mnist::load(folder.path()).unwrap();
-    assert_eq!(digits.train.len(), 60_000);
-    let output = lopa(&["check", "mnist", "--dir", dir]);
-    assert!(output.status.success(), "{}", said(&output));
-    assert_eq!(String::from_utf8_lossy(&output.stdout).matches(": right\n").count(), 4);
-}
-
-#[test]
-fn the_real_covtype_is_known_by_what_it_holds() {
-    let Some(folder) = folder("covtype") else { return };
-    let set = fetch::named("covtype").unwrap();
-    let states = fetch::check(&set, &folder).unwrap();
-    assert_eq!(states[0].1, State::Right);
 }
