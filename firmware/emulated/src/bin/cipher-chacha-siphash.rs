@@ -1,0 +1,7 @@
+//! What ChaCha20-Poly1305 costs with SipHash of the message as nonce.
+#![no_std]
+#![no_main]
+
+use emulated::cipher;
+
+emulated::program!(cipher::measure::<cipher::Hashed<cipher::ChaCha>>());
