@@ -20,6 +20,7 @@ pub mod oracles;
 pub mod problem;
 pub mod problems;
 pub mod samples;
+pub mod security;
 pub mod steps;
 pub mod vector;
 mod widest;

@@ -635,15 +635,15 @@ fn memory_is_what_neighbours_times_chunks_need() {
     assert!(size - needed <= 4 * 200 + 3 * 80 + 500, "{}", size - needed);
 }
 
-#[cfg(feature = "auth")]
+#[cfg(feature = "encrypt")]
 #[test]
 fn without_the_key_nothing_changes() {
-    let sealed = |node| Settings { seal: Seal::keyed([9; 16]), ..settings(node) };
+    let sealed = |node| Settings { seal: Seal::keyed([9; 32]), ..settings(node) };
     let (mut a, mut b) = (Party::new(sealed(0), &[peer(1)]), Party::new(sealed(1), &[peer(0)]));
     talk(&mut a, &mut b, 4);
     assert_eq!(a.standing(), Standing::Met);
     let state = a.fingerprint();
-    for seal in [Seal::PLAIN, Seal::keyed([8; 16])] {
+    for seal in [Seal::PLAIN, Seal::keyed([8; 32])] {
         for body in [data(1, 0, &[1.0; VALUES]), Body::Ack(Acks::default())] {
             let mut out = vec![0; 500];
             let message = Message { version: VERSION, sender: 1, session: 41, epoch: 0, body };

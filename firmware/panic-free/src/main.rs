@@ -215,9 +215,9 @@ fn network(problem: &Quadratic<'_>) -> Option<()> {
 }
 
 fn seal() -> Seal {
-    #[cfg(feature = "auth")]
-    return black_box(Seal::keyed([1; 16]));
-    #[cfg(not(feature = "auth"))]
+    #[cfg(feature = "encrypt")]
+    return black_box(Seal::keyed([1; 32]));
+    #[cfg(not(feature = "encrypt"))]
     black_box(Seal::PLAIN)
 }
 

@@ -86,7 +86,8 @@ use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
-use crate::wire::{self, Counters, FrameReader, Seal, Trouble};
+use crate::wire::cobs::Unstuffer;
+use crate::wire::{self, Counters, Seal, Trouble};
 
 /// What an exchange needs of a node.
 pub trait Learner {
@@ -155,7 +156,7 @@ pub struct Exchange<
     const VALUES: usize,
     const FRAME: usize,
 > {
-    readers: [FrameReader<FRAME>; LINKS],
+    readers: [Unstuffer<FRAME>; LINKS],
     table: Table<NEIGHBOURS, LINKS, WINDOW, VALUES>,
 }
 
@@ -253,7 +254,7 @@ impl<
             assert!(WINDOW >= 1 && WINDOW <= 32, "WINDOW is not 1 to 32");
             assert!(LINKS >= 1 && LINKS <= 255, "LINKS is not 1 to 255");
         }
-        Self { readers: [const { FrameReader::new(Seal::PLAIN) }; LINKS], table: Table::vacant() }
+        Self { readers: [const { Unstuffer::new() }; LINKS], table: Table::vacant() }
     }
 
     /// Starts anew, as [`Exchange::new`] does.
@@ -268,7 +269,7 @@ impl<
         now: Micros,
     ) -> Result<(), SettingsError> {
         for reader in &mut self.readers {
-            *reader = FrameReader::new(settings.seal);
+            *reader = Unstuffer::new();
         }
         let started = self.table.start(settings, peers, &learner.state(), learner.phase(), now);
         if started.is_err() {
@@ -284,6 +285,8 @@ impl<
     pub fn decline(&mut self, node: Option<u32>, trouble: Trouble) {
         self.table.neighbours.clear();
         self.table.settings.node = node.unwrap_or(0);
+        // It may not know its key; all it says is why it does not start.
+        self.table.settings.seal = Seal::PLAIN;
         self.table.state = if node.is_some() { Start::Declined } else { Start::Nameless };
         self.table.trouble = trouble;
     }
@@ -294,7 +297,7 @@ impl<
         let count = &mut self.table.counters.received_bytes;
         *count = count.saturating_add(bytes.len() as u64);
         for &byte in bytes {
-            if let Some(frame) = reader.push(byte) {
+            if let Some(frame) = reader.push(byte, &self.table.settings.seal) {
                 self.table.frame(link, frame, now);
             }
         }

@@ -1,78 +1,91 @@
 //! Consistent overhead byte stuffing: frames without zeros, ended by one.
 //!
-//! An own decoder, because one that is fed byte by byte, bounded, and proven free of panics is small; the
-//! encoder stuffs while the message is being written, so a frame is never held twice.
+//! An own decoder, because one that is fed byte by byte, bounded, and proven free of panics is small; an own encoder,
+//! because it seals and stuffs in the buffer the message was written to, so a frame is never held twice.
 
-use super::seal::{self, Seal, Sealing};
+use super::seal::{self, Seal};
 
-/// Writes one frame into a slice: stuffed, with its seal and its end.
+/// Writes one frame into a slice: sealed, stuffed, with its end.
 #[derive(Debug)]
 pub struct FrameWriter<'a> {
+    seal: &'a Seal,
     out: &'a mut [u8],
+    /// Where the next byte of the message goes: behind the first block's length and the front of the seal.
     at: usize,
-    /// Where the current block's length goes.
-    block: usize,
-    sealing: Sealing,
-    full: bool,
 }
 
 impl<'a> FrameWriter<'a> {
     /// Begins a frame in `out`.
     #[must_use]
-    pub fn new(seal: &Seal, out: &'a mut [u8]) -> Self {
-        let full = out.is_empty();
-        Self { out, at: 1, block: 0, sealing: seal.start(), full }
+    pub const fn new(seal: &'a Seal, out: &'a mut [u8]) -> Self {
+        Self { seal, out, at: 1_usize.wrapping_add(seal.front()) }
     }
 
     /// Adds a byte of the message.
     pub fn push(&mut self, byte: u8) {
-        self.sealing.update(&[byte]);
-        self.stuff(byte);
+        if let Some(place) = self.out.get_mut(self.at) {
+            *place = byte;
+        }
+        self.at = self.at.saturating_add(1);
     }
 
     /// Closes the frame and returns its length; `None` if it did not fit.
     #[must_use]
-    pub fn finish(mut self) -> Option<usize> {
-        for &byte in self.sealing.clone().finish().as_ref() {
-            self.stuff(byte);
-        }
-        self.close_block();
-        self.put(0);
-        if self.full { None } else { Some(self.at) }
+    // Not inlined: what it needs of a chip's stack is not needed while the message is written.
+    #[inline(never)]
+    pub fn finish(self) -> Option<usize> {
+        let Self { seal, out, at } = self;
+        let end = at.checked_add(seal.overhead().wrapping_sub(seal.front()))?;
+        seal.close(out.get_mut(1..end)?)?;
+        stuff(out, end)
     }
+}
 
-    fn stuff(&mut self, byte: u8) {
-        // A block has 254 bytes at most: its length, 1 to 255, is stored where the zero was.
-        if self.at.wrapping_sub(self.block) == 255 {
-            self.close_block();
-            self.begin_block();
+/// Stuffs the bytes of `out` from 1 to `end` and ends them with a zero; returns the length of all, `None` without room.
+fn stuff(out: &mut [u8], end: usize) -> Option<usize> {
+    // A block has 254 bytes at most, and one that is full takes a byte more than it replaces.
+    let (mut run, mut full) = (0_u8, 0_usize);
+    for &byte in out.get(1..end)? {
+        if run == 254 {
+            (run, full) = (0, full.wrapping_add(1));
+        }
+        run = if byte == 0 { 0 } else { run.wrapping_add(1) };
+    }
+    let last = end.checked_add(full)?;
+    *out.get_mut(last)? = 0;
+    // All bytes move up by as much as there will be too many, so that none is overwritten before it is read.
+    if full > 0 {
+        for from in (1..end).rev() {
+            let byte = out.get(from).copied().unwrap_or(0);
+            if let Some(place) = out.get_mut(from.wrapping_add(full)) {
+                *place = byte;
+            }
+        }
+    }
+    let (mut block, mut at) = (0, 1_usize);
+    for from in full.wrapping_add(1)..last {
+        let byte = out.get(from).copied().unwrap_or(0);
+        // The length of a block, 1 to 255, is stored where the zero was.
+        let length = at.wrapping_sub(block);
+        if length == 255 {
+            put(out, block, 255);
+            (block, at) = (at, at.wrapping_add(1));
         }
         if byte == 0 {
-            self.close_block();
-            self.begin_block();
+            put(out, block, at.wrapping_sub(block) as u8);
+            block = at;
         } else {
-            self.put(byte);
+            put(out, at, byte);
         }
+        at = at.wrapping_add(1);
     }
+    put(out, block, at.wrapping_sub(block) as u8);
+    last.checked_add(1)
+}
 
-    fn put(&mut self, byte: u8) {
-        match self.out.get_mut(self.at) {
-            Some(place) => *place = byte,
-            None => self.full = true,
-        }
-        self.at = self.at.wrapping_add(1);
-    }
-
-    fn close_block(&mut self) {
-        let length = self.at.wrapping_sub(self.block);
-        if let Some(place) = self.out.get_mut(self.block) {
-            *place = length as u8;
-        }
-    }
-
-    fn begin_block(&mut self) {
-        self.block = self.at;
-        self.put(0);
+fn put(out: &mut [u8], at: usize, byte: u8) {
+    if let Some(place) = out.get_mut(at) {
+        *place = byte;
     }
 }
 
@@ -82,9 +95,9 @@ impl<'a> FrameWriter<'a> {
 pub enum FrameError {
     /// Longer than any message this node understands.
     Oversize,
-    /// The stuffing is broken, or it is too short to carry a seal.
+    /// The stuffing is broken, or it is too short to carry a checksum.
     Truncated,
-    /// The checksum or the tag is wrong.
+    /// The checksum is wrong, or it was not sealed with the key.
     Seal,
 }
 
@@ -94,6 +107,26 @@ pub enum FrameError {
 #[derive(Debug, Clone)]
 pub struct FrameReader<const N: usize> {
     seal: Seal,
+    frame: Unstuffer<N>,
+}
+
+impl<const N: usize> FrameReader<N> {
+    /// A reader at the start of a frame.
+    #[must_use]
+    pub const fn new(seal: Seal) -> Self {
+        Self { seal, frame: Unstuffer::new() }
+    }
+
+    /// Takes one byte; with the last byte of a frame gives the message in it, without its seal.
+    #[inline]
+    pub fn push(&mut self, byte: u8) -> Option<Result<&[u8], FrameError>> {
+        self.frame.push(byte, &self.seal)
+    }
+}
+
+/// A [`FrameReader`] whose seal is kept elsewhere: a chip has several, and one key.
+#[derive(Debug, Clone)]
+pub(crate) struct Unstuffer<const N: usize> {
     buffer: [u8; N],
     len: usize,
     /// Bytes left in the block.
@@ -112,18 +145,17 @@ enum State {
     Oversize,
 }
 
-impl<const N: usize> FrameReader<N> {
-    /// A reader at the start of a frame.
-    #[must_use]
-    pub const fn new(seal: Seal) -> Self {
-        Self { seal, buffer: [0; N], len: 0, left: 0, zero: false, state: State::Empty }
+impl<const N: usize> Unstuffer<N> {
+    /// At the start of a frame.
+    pub(crate) const fn new() -> Self {
+        Self { buffer: [0; N], len: 0, left: 0, zero: false, state: State::Empty }
     }
 
-    /// Takes one byte; with the last byte of a frame gives the message in it, without its seal.
+    /// As [`FrameReader::push`].
     #[inline]
-    pub fn push(&mut self, byte: u8) -> Option<Result<&[u8], FrameError>> {
+    pub(crate) fn push(&mut self, byte: u8, seal: &Seal) -> Option<Result<&[u8], FrameError>> {
         if byte == 0 {
-            return self.end();
+            return self.end(seal);
         }
         if self.left == 0 {
             let (first, zero) = (self.state == State::Empty, self.zero);
@@ -151,7 +183,7 @@ impl<const N: usize> FrameReader<N> {
         }
     }
 
-    fn end(&mut self) -> Option<Result<&[u8], FrameError>> {
+    fn end(&mut self, seal: &Seal) -> Option<Result<&[u8], FrameError>> {
         let (state, left, len) = (self.state, self.left, self.len);
         (self.state, self.left, self.len, self.zero) = (State::Empty, 0, 0, false);
         match state {
@@ -160,8 +192,8 @@ impl<const N: usize> FrameReader<N> {
             State::Oversize => Some(Err(FrameError::Oversize)),
             State::Inside if left != 0 => Some(Err(FrameError::Truncated)),
             State::Inside => {
-                let frame = self.buffer.get(..len).ok_or(FrameError::Oversize);
-                Some(frame.and_then(|frame| self.seal.open(frame)))
+                let frame = self.buffer.get_mut(..len).ok_or(FrameError::Oversize);
+                Some(frame.and_then(|frame| seal.open(frame)))
             }
         }
     }
@@ -177,7 +209,7 @@ impl defmt::Format for FrameWriter<'_> {
 #[cfg(feature = "defmt")]
 impl<const N: usize> defmt::Format for FrameReader<N> {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "FrameReader({} bytes)", self.len);
+        defmt::write!(f, "FrameReader({} bytes)", self.frame.len);
     }
 }
 
@@ -193,12 +225,28 @@ mod tests {
     use super::*;
 
     fn frame(message: &[u8]) -> Vec<u8> {
-        let mut out = vec![0; frame_len(message.len())];
-        let mut writer = FrameWriter::new(&Seal::PLAIN, &mut out);
-        message.iter().for_each(|&byte| writer.push(byte));
-        let len = writer.finish().unwrap();
+        sealed_frame(&Seal::PLAIN, message)
+    }
+
+    fn sealed_frame(seal: &Seal, message: &[u8]) -> Vec<u8> {
+        let mut out = vec![0xaa; frame_len(message.len())];
+        let len = write(seal, message, &mut out).unwrap();
         out.truncate(len);
         out
+    }
+
+    fn write(seal: &Seal, message: &[u8], out: &mut [u8]) -> Option<usize> {
+        let mut writer = FrameWriter::new(seal, out);
+        message.iter().for_each(|&byte| writer.push(byte));
+        writer.finish()
+    }
+
+    /// All ways to seal of this build.
+    fn seals() -> Vec<Seal> {
+        #[cfg(feature = "encrypt")]
+        return vec![Seal::PLAIN, Seal::keyed([3; 32])];
+        #[cfg(not(feature = "encrypt"))]
+        vec![Seal::PLAIN]
     }
 
     fn read<const N: usize>(
@@ -210,14 +258,33 @@ mod tests {
 
     #[test]
     fn every_length_and_pattern_comes_back() {
-        let mut reader = FrameReader::<800>::new(Seal::PLAIN);
-        for len in 0..=780 {
-            for pattern in 0..4 {
-                let byte = |i: usize| [0, 1, (i % 255) as u8 + 1, (i * 7 % 256) as u8][pattern];
-                let message: Vec<u8> = (0..len).map(byte).collect();
-                let bytes = frame(&message);
-                assert_eq!(bytes.iter().position(|&b| b == 0), Some(bytes.len() - 1));
-                assert_eq!(read(&mut reader, &bytes), [Ok(message)]);
+        for seal in seals() {
+            let mut reader = FrameReader::<820>::new(seal);
+            for len in 0..=780 {
+                for pattern in 0..4 {
+                    let byte = |i: usize| [0, 1, (i % 255) as u8 + 1, (i * 7 % 256) as u8][pattern];
+                    let message: Vec<u8> = (0..len).map(byte).collect();
+                    let bytes = sealed_frame(&seal, &message);
+                    assert_eq!(bytes.iter().position(|&b| b == 0), Some(bytes.len() - 1));
+                    assert_eq!(read(&mut reader, &bytes), [Ok(message)]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_is_the_same_in_any_room_that_holds_it() {
+        for seal in seals() {
+            for len in (0..40).chain([200, 253, 254, 255, 300, 507, 508, 509, 800]) {
+                // Without zeros, so that blocks are full; with a key the bytes are random anyway.
+                let message: Vec<u8> = (0..len).map(|i| (i % 255) as u8 + 1).collect();
+                let want = sealed_frame(&seal, &message);
+                for room in 0..want.len() + 20 {
+                    let mut out = vec![0xaa; room];
+                    let written = write(&seal, &message, &mut out);
+                    assert_eq!(written, (room >= want.len()).then_some(want.len()));
+                    assert!(written.is_none_or(|len| out[..len] == want), "{len} in {room}");
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 #![doc = include_str!("../../docs/wire.md")]
 
-mod cobs;
+pub(crate) mod cobs;
 mod message;
 pub(crate) mod seal;
 mod trouble;
@@ -10,7 +10,7 @@ pub use message::{
     ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Held, Hello, Identity, Message,
     Metrics, Reason, Refuse, Reply, Request, Status, VERSION, floats,
 };
-pub use seal::Seal;
+pub use seal::{KEY_BYTES, Seal};
 pub use trouble::{Cause, Trouble};
 
 /// The bytes of the longest seal of this build.

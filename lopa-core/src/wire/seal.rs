@@ -1,67 +1,150 @@
-//! What ends a frame: a checksum, or with a key a tag that only those who have the key can make.
+//! What makes a frame trustworthy: a checksum, or with a key authenticated encryption.
 
-#[cfg(feature = "auth")]
-use core::hash::Hasher;
-
+#[cfg(feature = "encrypt")]
+use ascon_aead::{
+    AsconAead128,
+    aead::{AeadInOut, KeyInit},
+};
 use crc::{CRC_32_ISO_HDLC, Crc, Digest, Table};
-#[cfg(feature = "auth")]
-use siphasher::sip::SipHasher24;
 
 use super::cobs::FrameError;
 
 static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
+/// The bytes of a key.
+pub const KEY_BYTES: usize = 32;
+
+/// The bytes of a checksum.
+const CHECKSUM: usize = 4;
+/// The bytes of a nonce and of a tag.
+#[cfg(feature = "encrypt")]
+const HALF: usize = KEY_BYTES / 2;
+
 /// The bytes of the longest seal.
-pub(crate) const LONGEST: usize = if cfg!(feature = "auth") { 8 } else { 4 };
+pub(crate) const LONGEST: usize = if cfg!(feature = "encrypt") { 32 } else { CHECKSUM };
 
 /// How frames are sealed: the same on all nodes of a network.
 ///
-/// Plain frames end with CRC-32, which finds every accident. With the feature `auth` and a key they end with
-/// `SipHash`-2-4 of the message instead, eight bytes that nobody makes without the key. Frames are not secret. An old
-/// frame sent again changes nothing that is learned: data and acknowledgements count in their own session, epoch and
-/// place only, greetings and refusals must echo a challenge, and requests count up. One thing it can do: within its own
-/// session and epoch it passes for a sign of life, so whoever can play a recording can hide that a node has died.
+/// Plain frames end with CRC-32, which finds every accident. With the feature `encrypt` and a key the whole message is
+/// encrypted and authenticated: without the key nobody reads it, and a frame that was made or changed without the key is
+/// dropped like a damaged one. What an attacker can still do is in the [threat model](crate::security).
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Seal {
-    #[cfg(feature = "auth")]
-    key: Option<[u8; 16]>,
+    #[cfg(feature = "encrypt")]
+    key: Option<[u8; KEY_BYTES]>,
 }
 
 impl Seal {
     /// A checksum.
     pub const PLAIN: Self = Self {
-        #[cfg(feature = "auth")]
+        #[cfg(feature = "encrypt")]
         key: None,
     };
 
-    /// A tag made with a key.
-    #[cfg(feature = "auth")]
+    /// Encrypts and authenticates with a key: 32 random bytes, secret, the same for all nodes of a network.
+    #[cfg(feature = "encrypt")]
     #[must_use]
-    pub const fn keyed(key: [u8; 16]) -> Self {
+    pub const fn keyed(key: [u8; KEY_BYTES]) -> Self {
         Self { key: Some(key) }
     }
 
-    /// Begins to seal a message.
-    pub(crate) fn start(&self) -> Sealing {
-        #[cfg(feature = "auth")]
-        if let Some(key) = &self.key {
-            return Sealing::Tag(SipHasher24::new_with_key(key));
+    /// The bytes it adds to a message.
+    #[must_use]
+    pub const fn overhead(&self) -> usize {
+        #[cfg(feature = "encrypt")]
+        if self.key.is_some() {
+            return 2 * HALF;
         }
-        Sealing::Checksum(CRC.digest())
+        CHECKSUM
     }
 
-    /// The message in front of its seal, if that is right.
-    pub(crate) fn open<'f>(&self, frame: &'f [u8]) -> Result<&'f [u8], FrameError> {
-        let len = self.start().finish().as_ref().len();
-        let at = frame.len().checked_sub(len).ok_or(FrameError::Truncated)?;
-        let (message, seal) = frame.split_at_checked(at).ok_or(FrameError::Truncated)?;
-        let mut sealing = self.start();
-        sealing.update(message);
-        // All bytes are compared whatever the first says: time tells nothing of the tag.
-        let made = sealing.finish();
-        let differ = made.as_ref().iter().zip(seal).fold(0, |differ, (a, b)| differ | (a ^ b));
-        if differ == 0 { Ok(message) } else { Err(FrameError::Seal) }
+    /// Whether it has a key.
+    #[must_use]
+    pub const fn is_keyed(&self) -> bool {
+        self.key().is_some()
     }
+
+    /// The key, to be written into a blob and nowhere else.
+    pub(crate) const fn key(&self) -> Option<&[u8; KEY_BYTES]> {
+        #[cfg(feature = "encrypt")]
+        return self.key.as_ref();
+        #[cfg(not(feature = "encrypt"))]
+        None
+    }
+
+    /// The bytes it adds in front of a message; the others follow it.
+    pub(super) const fn front(&self) -> usize {
+        #[cfg(feature = "encrypt")]
+        if self.key.is_some() {
+            return HALF;
+        }
+        0
+    }
+
+    /// Seals the message in `frame` where it lies, between the places for the seal; `None` without those places.
+    pub(super) fn close(&self, frame: &mut [u8]) -> Option<()> {
+        #[cfg(feature = "encrypt")]
+        if let Some(key) = &self.key {
+            let (nonce, message, tag) = parts(frame)?;
+            let (own, other) = halves(key);
+            *nonce = encrypt(other, &[0; HALF], message, &mut [])?;
+            *tag = encrypt(own, nonce, &[], message)?;
+            return Some(());
+        }
+        let (message, checksum) = frame.split_last_chunk_mut::<CHECKSUM>()?;
+        *checksum = CRC.checksum(message).to_le_bytes();
+        Some(())
+    }
+
+    /// The message in a frame, opened where it lies, if its seal is right.
+    pub(super) fn open<'f>(&self, frame: &'f mut [u8]) -> Result<&'f [u8], FrameError> {
+        #[cfg(feature = "encrypt")]
+        if let Some(key) = &self.key {
+            // Too short to be sealed with any key: it may be somebody's plain frame.
+            let (nonce, message, tag) = parts(frame).ok_or(FrameError::Seal)?;
+            let cipher = AsconAead128::new(halves(key).0.into());
+            let (nonce, tag) = ((&*nonce).into(), (&*tag).into());
+            let opened = cipher.decrypt_inout_detached(nonce, &[], (&mut *message).into(), tag);
+            return opened.map(|()| &*message).map_err(|_| FrameError::Seal);
+        }
+        let (message, checksum) =
+            frame.split_last_chunk::<CHECKSUM>().ok_or(FrameError::Truncated)?;
+        let right = CRC.checksum(message).to_le_bytes() == *checksum;
+        if right { Ok(message) } else { Err(FrameError::Seal) }
+    }
+}
+
+/// A key for the cipher, and one for nonces.
+#[cfg(feature = "encrypt")]
+fn halves(key: &[u8; KEY_BYTES]) -> (&[u8; HALF], &[u8; HALF]) {
+    let [own, other] = key.as_chunks::<HALF>().0 else {
+        // Two halves make a whole; the compiler sees it, too.
+        return (&[0; HALF], &[0; HALF]);
+    };
+    (own, other)
+}
+
+/// Encrypts a message where it lies, and returns the tag of `beside` and the message.
+#[cfg(feature = "encrypt")]
+// Not inlined: it is called twice.
+#[inline(never)]
+fn encrypt(
+    key: &[u8; HALF],
+    nonce: &[u8; HALF],
+    beside: &[u8],
+    message: &mut [u8],
+) -> Option<[u8; HALF]> {
+    let cipher = AsconAead128::new(key.into());
+    let tag = cipher.encrypt_inout_detached(nonce.into(), beside, message.into());
+    tag.ok().map(Into::into)
+}
+
+/// Nonce, message and tag of a frame.
+#[cfg(feature = "encrypt")]
+fn parts(frame: &mut [u8]) -> Option<(&mut [u8; HALF], &mut [u8], &mut [u8; HALF])> {
+    let (nonce, rest) = frame.split_first_chunk_mut()?;
+    let (message, tag) = rest.split_last_chunk_mut()?;
+    Some((nonce, message, tag))
 }
 
 impl core::fmt::Debug for Seal {
@@ -75,55 +158,6 @@ impl core::fmt::Debug for Seal {
 impl defmt::Format for Seal {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "Seal");
-    }
-}
-
-/// A seal being made.
-#[derive(Clone)]
-pub(crate) enum Sealing {
-    Checksum(Digest<'static, u32, Table<1>>),
-    #[cfg(feature = "auth")]
-    Tag(SipHasher24),
-}
-
-impl Sealing {
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
-        match self {
-            Self::Checksum(digest) => digest.update(bytes),
-            #[cfg(feature = "auth")]
-            Self::Tag(hasher) => hasher.write(bytes),
-        }
-    }
-
-    pub(crate) fn finish(self) -> Made {
-        match self {
-            Self::Checksum(digest) => Made::Checksum(digest.finalize().to_le_bytes()),
-            #[cfg(feature = "auth")]
-            Self::Tag(hasher) => Made::Tag(hasher.finish().to_le_bytes()),
-        }
-    }
-}
-
-impl core::fmt::Debug for Sealing {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Sealing")
-    }
-}
-
-/// A finished seal.
-pub(crate) enum Made {
-    Checksum([u8; 4]),
-    #[cfg(feature = "auth")]
-    Tag([u8; 8]),
-}
-
-impl AsRef<[u8]> for Made {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Checksum(bytes) => bytes,
-            #[cfg(feature = "auth")]
-            Self::Tag(bytes) => bytes,
-        }
     }
 }
 
@@ -145,27 +179,122 @@ impl Checksum {
     }
 }
 
-#[cfg(all(test, feature = "auth"))]
+#[cfg(all(test, feature = "encrypt"))]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_tag_is_siphash_of_the_message() {
-        // The test vector of the SipHash paper: key 00..0f, message 00..0e.
-        let seal = Seal::keyed(core::array::from_fn(|i| i as u8));
-        let mut sealing = seal.start();
-        let message: Vec<u8> = (0..15).collect();
-        sealing.update(&message);
-        let made = sealing.finish();
-        assert_eq!(made.as_ref(), 0xa129_ca61_49be_45e5_u64.to_le_bytes());
-        let mut frame = [&message[..], made.as_ref()].concat();
-        assert_eq!(seal.open(&frame), Ok(&message[..]));
-        for bit in 0..8 * frame.len() {
-            frame[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(seal.open(&frame), Err(FrameError::Seal));
-            assert_eq!(Seal::keyed([7; 16]).open(&frame), Err(FrameError::Seal));
-            frame[bit / 8] ^= 1 << (bit % 8);
+    const KEY: [u8; KEY_BYTES] = {
+        let mut key = [0; KEY_BYTES];
+        let mut i = 0;
+        while i < KEY_BYTES {
+            key[i] = i as u8;
+            i += 1;
         }
-        assert_eq!(Seal::PLAIN.open(&frame), Err(FrameError::Seal));
+        key
+    };
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn sealed(seal: &Seal, message: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0; seal.front()];
+        frame.extend(message);
+        frame.resize(message.len() + seal.overhead(), 0);
+        seal.close(&mut frame).unwrap();
+        frame
+    }
+
+    #[test]
+    fn the_cipher_is_ascon_aead128() {
+        // Known answers 1, 34 and 1057 to NIST SP 800-232: key and nonce 00..0f, messages 00.., nothing beside them.
+        let bytes: [u8; 16] = core::array::from_fn(|i| i as u8);
+        for (len, want) in [
+            (0, "4427d64b8e1e1451fc445960f0839bb0"),
+            (1, "e79f58f1f541fc51b5d438f8e1dd03f147"),
+            (
+                32,
+                "e770d289d2a44aee7cd0a48ece5274e381bad7e163dcc4970f7873610debbeb1\
+                 a28657f6e82fe53d08b09eff9330bd2b",
+            ),
+        ] {
+            let mut text: Vec<u8> = (0..len).collect();
+            let tag = encrypt(&bytes, &bytes, &[], &mut text).unwrap();
+            text.extend(tag);
+            assert_eq!(hex(&text), want);
+        }
+        // And number 2: one byte beside an empty message.
+        let tag = encrypt(&bytes, &bytes, &[0], &mut []).unwrap();
+        assert_eq!(hex(&tag), "103ab79d913a0321287715a979bb8585");
+    }
+
+    #[test]
+    fn a_frame_is_its_nonce_then_ciphertext_and_tag_under_it() {
+        let (own, other) = halves(&KEY);
+        let message = *b"a message of some length";
+        let frame = sealed(&Seal::keyed(KEY), &message);
+        let nonce = encrypt(other, &[0; HALF], &message, &mut []).unwrap();
+        let mut text = message;
+        let tag = encrypt(own, &nonce, &[], &mut text).unwrap();
+        assert_eq!(frame, [&nonce[..], &text, &tag].concat());
+        // The bytes in the docs.
+        assert_eq!(
+            hex(&sealed(&Seal::keyed(KEY), b"123456789")),
+            "fc6fec8b40ada5815a5d8accdc061e23c478f1789384dccd80a444d9f1176816ca4ed449da5f31a00e"
+        );
+    }
+
+    #[test]
+    fn what_is_sealed_opens_and_hides_the_message() {
+        let seal = Seal::keyed(KEY);
+        for len in 0..100 {
+            let message: Vec<u8> = (0..len).map(|i| i as u8 ^ 0x5a).collect();
+            let mut frame = sealed(&seal, &message);
+            assert_eq!(frame.len(), len + seal.overhead());
+            assert!(len < 8 || !frame.windows(8).any(|part| part == &message[..8]));
+            assert_eq!(seal.open(&mut frame), Ok(&message[..]));
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_other_key_is_refused() {
+        let seal = Seal::keyed(KEY);
+        let frame = sealed(&seal, b"a message of some length, longer than two blocks");
+        for bit in 0..8 * frame.len() {
+            let mut damaged = frame.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(seal.open(&mut damaged), Err(FrameError::Seal), "bit {bit}");
+        }
+        for bit in 0..8 * HALF {
+            let mut key = KEY;
+            key[bit / 8] ^= 1 << (bit % 8);
+            let opened = Seal::keyed(key).open(&mut frame.clone()).map(<[u8]>::len);
+            assert_eq!(opened, Err(FrameError::Seal), "key bit {bit}");
+        }
+        let plain = Seal::PLAIN.open(&mut frame.clone()).map(<[u8]>::len);
+        assert_eq!(plain, Err(FrameError::Seal));
+        let mut unsealed = sealed(&Seal::PLAIN, b"a message of some length without a key");
+        assert_eq!(seal.open(&mut unsealed), Err(FrameError::Seal));
+        for len in 0..2 * HALF {
+            assert_eq!(seal.open(&mut frame.clone()[..len]), Err(FrameError::Seal));
+        }
+    }
+
+    #[test]
+    fn the_same_message_gives_the_same_bytes_and_another_another_nonce() {
+        let seal = Seal::keyed(KEY);
+        let mut nonces = std::collections::BTreeSet::new();
+        for number in 0..10_000_u32 {
+            let message = number.to_le_bytes();
+            let frame = sealed(&seal, &message);
+            assert_eq!(frame, sealed(&seal, &message));
+            assert!(nonces.insert(frame[..HALF].to_vec()), "{number}");
+        }
+    }
+
+    #[test]
+    fn nothing_prints_a_key() {
+        let seal = Seal::keyed(*b"a key that must never be printed");
+        assert_eq!(format!("{seal:?} {seal:#?}"), "Seal Seal");
     }
 }

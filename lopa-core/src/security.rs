@@ -1,0 +1,2 @@
+#![doc = include_str!("../docs/security.md")]
+#![doc = include_str!("../docs/ciphers.md")]
