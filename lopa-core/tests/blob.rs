@@ -11,7 +11,7 @@ use lopa_core::problems::{
 };
 use lopa_core::samples::{Features, Labels, Samples, SamplesError};
 use lopa_core::steps::StepSizes;
-use lopa_core::wire;
+use lopa_core::wire::{self, Seal};
 
 const DOCS: &str = include_str!("../docs/blob.md");
 
@@ -53,6 +53,7 @@ fn plan(scheme: Scheme) -> Plan {
         baud: 115_200,
         wiring: Wiring::Direct,
         checkpoint_every: 50,
+        seal: Seal::PLAIN,
     }
 }
 
@@ -366,7 +367,7 @@ fn culprits_are_named() {
     };
     for (word, value, said) in [
         (0, 7, "not a blob"),
-        (1, 2 | 48 << 16, "version 2, this build reads 1"),
+        (1, 3 | 48 << 16, "version 3, this build reads 2"),
         (1, 1 | 47 << 16, "needs 196 bytes"),
         (2, 8, "needs 196 bytes, there are 8"),
         (4, 0x10000, "node number is out of range"),
@@ -399,6 +400,55 @@ fn culprits_are_named() {
     longer[8..12].copy_from_slice(&len.to_le_bytes());
     seal(&mut longer);
     assert!(Blob::read(Aligned::new(&longer).bytes()).is_ok());
+}
+
+/// A blob with a key, made by hand of one without: another version, and eight words behind the head.
+fn with_key(plain: &[u8], key: &[u8; 32]) -> Vec<u8> {
+    let mut bytes = plain.to_vec();
+    bytes.splice(4 * 48..4 * 48, *key);
+    bytes[4] = 2;
+    let len = bytes.len() as u32;
+    bytes[8..12].copy_from_slice(&len.to_le_bytes());
+    seal(&mut bytes);
+    bytes
+}
+
+#[cfg(not(feature = "encrypt"))]
+#[test]
+fn without_encryption_a_blob_with_a_key_is_refused_by_name() {
+    let plain = write(&plan(Scheme::GradientTracking), &problems()[0], Start::Number(0.5), &PEERS);
+    let mut keyed = with_key(&plain, &[7; 32]);
+    let error = Blob::read(Aligned::new(&keyed).bytes()).unwrap_err();
+    assert_eq!(error, BlobError::Key);
+    assert!(error.to_string().contains("feature encrypt"), "{error}");
+    assert_eq!(wire::Trouble::from(error).cause, wire::Cause::Key);
+    // Damage is told first.
+    keyed[200] ^= 1;
+    assert_eq!(Blob::read(Aligned::new(&keyed).bytes()).unwrap_err(), BlobError::Corrupt);
+}
+
+#[cfg(feature = "encrypt")]
+#[test]
+fn a_key_travels_in_the_blob_and_changes_nothing_else() {
+    let key: [u8; 32] = std::array::from_fn(|i| 3 * i as u8 + 1);
+    for problem in &problems() {
+        let open = plan(Scheme::GradientTracking);
+        let plain = write(&open, problem, Start::Number(0.5), &PEERS);
+        let secret = Plan { seal: Seal::keyed(key), ..open };
+        let keyed = write(&secret, problem, Start::Number(0.5), &PEERS);
+        assert_eq!(keyed, with_key(&plain, &key));
+        let (plain, keyed) = (Aligned::new(&plain), Aligned::new(&keyed));
+        let (a, b) = (Blob::read(plain.bytes()).unwrap(), Blob::read(keyed.bytes()).unwrap());
+        assert_eq!((a.settings(4).seal, b.settings(4).seal), (Seal::PLAIN, Seal::keyed(key)));
+        // What neighbours compare, and what is learned, is the same.
+        assert_eq!((a.identity(), a.floats(), b.len()), (b.identity(), b.floats(), a.len() + 32));
+        assert_eq!(
+            (a.problem(), *a.plan()),
+            (b.problem(), Plan { seal: Seal::PLAIN, ..*b.plan() })
+        );
+        let printed = format!("{b:?} {:?} {:?}", b.plan(), b.settings(4));
+        assert!(!printed.contains("1, 4, 7") && printed.contains("Seal"), "{printed}");
+    }
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub enum BlobError {
         /// The blob's way.
         needed: math::Kind,
     },
+    /// The blob has a key, and this build has no encryption.
+    Key,
     /// A step size is out of range.
     Steps(StepSizeError),
     /// A neighbour is out of order, is the node itself, or has a weight that is not positive and finite.
@@ -103,6 +105,10 @@ impl core::fmt::Display for BlobError {
             Self::Math { needed } => {
                 write!(f, "the blob is for nodes with {needed:?}, this build has {:?}", math::KIND)
             }
+            Self::Key => write!(
+                f,
+                "the blob has a key, but this build has no encryption: build it with the feature encrypt"
+            ),
             Self::Steps(error) => write!(f, "{error}"),
             Self::Peer { index } => write!(
                 f,

@@ -2,11 +2,13 @@
 
 use core::array;
 
-use super::VERSION;
-
 const MAGIC: u32 = u32::from_le_bytes(*b"LoPB");
 
-/// Words of the head of this version.
+/// The version of a blob without a key, and of one with a key in front of the other sections.
+pub(super) const PLAIN: u32 = 1;
+pub(super) const KEYED: u32 = 2;
+
+/// Words of the head, in both versions.
 pub(super) const HEAD: usize = 48;
 
 /// The validation set is the training set, stored once.
@@ -40,6 +42,7 @@ impl SetHead {
 /// The head, every field as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Head {
+    pub(super) version: u32,
     pub(super) length: u32,
     pub(super) network: u32,
     pub(super) node: u32,
@@ -76,7 +79,7 @@ impl Head {
         let [p0, p1] = self.peers.to_le_bytes();
         let start = [
             MAGIC,
-            VERSION | ((HEAD as u32) << 16),
+            self.version | ((HEAD as u32) << 16),
             self.length,
             self.network,
             self.node,
@@ -112,7 +115,7 @@ impl Head {
     pub(super) fn from_words(words: &[u32; HEAD]) -> Self {
         let mut words = words.iter().copied();
         let mut word = || words.next().unwrap_or(0);
-        let (_, _, length, network, node) = (word(), word(), word(), word(), word());
+        let (_, version, length, network, node) = (word(), word(), word(), word(), word());
         let [problem, scheme, math, sharing] = word().to_le_bytes();
         let rounds = wide(word(), word());
         let seed = wide(word(), word());
@@ -125,6 +128,7 @@ impl Head {
         let timing = array::from_fn(|_| wide(word(), word()));
         let sets = array::from_fn(|_| SetHead::from_words(array::from_fn(|_| word())));
         Self {
+            version: version & 0xffff,
             length,
             network,
             node,

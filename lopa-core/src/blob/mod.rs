@@ -12,9 +12,10 @@ pub use write::write;
 
 use crate::exchange::Timing;
 use crate::node::{Config, Scheme};
+use crate::wire::Seal;
 
-/// The version of the layout this build writes and reads.
-pub const VERSION: u32 = 1;
+/// The latest version of the layout that this build reads; it reads all before it, too.
+pub const VERSION: u32 = 2;
 
 /// What a node is told besides its problem, its starting point and its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +40,8 @@ pub struct Plan {
     pub wiring: Wiring,
     /// A checkpoint every so many rounds; 0 for none but those a host asks for.
     pub checkpoint_every: u32,
+    /// How frames are sealed: with a key, the blob carries it and must be kept secret.
+    pub seal: Seal,
 }
 
 impl Plan {

@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, try_cast_slice};
 
-use super::head::{Head, SAME, SetHead, padded};
+use super::head::{Head, KEYED, SAME, SetHead, padded};
 use super::{BlobError, Plan, SetName, Wiring};
 use crate::batch::{BatchSize, Sampler, Sharing};
 use crate::draw::Draws;
@@ -12,6 +12,7 @@ use crate::node::{Config, Scheme};
 use crate::problems::{AnyProblem, Logistic, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer};
 use crate::samples::{Features, Labels, Samples};
 use crate::steps::StepSizes;
+use crate::wire::{KEY_BYTES, Seal};
 
 /// What of the sections has not been read.
 pub(super) struct Rest<'a>(pub(super) &'a [u8]);
@@ -36,7 +37,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-pub(super) fn plan(head: &Head) -> Result<Plan, BlobError> {
+pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
     let value = |name| BlobError::Value { name };
     let needed = match head.math {
         0 => math::Kind::Libm,
@@ -91,7 +92,23 @@ pub(super) fn plan(head: &Head) -> Result<Plan, BlobError> {
             _ => return Err(value("wiring")),
         },
         checkpoint_every: head.checkpoint_every,
+        seal,
     })
+}
+
+/// How frames are sealed: a key is the first section. A build that cannot use one must not go on without it.
+pub(super) fn seal(head: &Head, rest: &mut Rest<'_>) -> Result<Seal, BlobError> {
+    if head.version != KEYED {
+        return Ok(Seal::PLAIN);
+    }
+    let key = rest.bytes("key", KEY_BYTES)?;
+    #[cfg(feature = "encrypt")]
+    return key.first_chunk().copied().map(Seal::keyed).ok_or(BlobError::Section { name: "key" });
+    #[cfg(not(feature = "encrypt"))]
+    {
+        let _ = key;
+        Err(BlobError::Key)
+    }
 }
 
 /// As an exchange would refuse them.

@@ -2,17 +2,17 @@
 
 use bytemuck::try_cast_slice;
 
-use super::head::{self, HEAD, Head};
+use super::head::{self, HEAD, Head, KEYED, PLAIN};
 use super::parts::{self, Rest};
-use super::{BlobError, Capacity, Plan, Start, VERSION};
+use super::{BlobError, Capacity, Plan, Start};
 use crate::exchange::{Peer, Settings};
 use crate::footprint::Footprint;
 use crate::node::{Buffers, Config, Node, Scheme, Scratch};
 use crate::problem::{Dimensions, Problem};
 use crate::problems::AnyProblem;
 use crate::vector::all_finite;
+use crate::wire::Identity;
 use crate::wire::seal::Checksum;
-use crate::wire::{Identity, Seal};
 
 /// A node made of a blob, its vectors in memory it was given.
 pub type BlobNode<'a, 'm> = Node<AnyProblem<'a>, &'m mut [f32], &'m mut [f32], &'m mut [f32]>;
@@ -49,7 +49,7 @@ impl<'a> Blob<'a> {
         }
         // The low half is the version, the high half the words of the head: a later one may have more.
         let (version, head_words) = (version & 0xffff, (version >> 16) as usize);
-        if version != VERSION {
+        if ![PLAIN, KEYED].contains(&version) {
             return Err(BlobError::Version { found: version });
         }
         let (length, found) = (length as usize, bytes.len());
@@ -71,9 +71,10 @@ impl<'a> Blob<'a> {
             return Err(BlobError::Memory);
         }
         let head = Head::from_words(&first);
-        let plan = parts::plan(&head)?;
-        let (outer, inner) = (head.outer as usize, head.inner as usize);
         let mut rest = Rest(sections);
+        let seal = parts::seal(&head, &mut rest)?;
+        let plan = parts::plan(&head, seal)?;
+        let (outer, inner) = (head.outer as usize, head.inner as usize);
         let peers = rest.cast("neighbours", usize::from(head.peers).saturating_mul(3))?;
         parts::check_peers(peers, plan.node())?;
         let start = match head.start {
@@ -181,12 +182,12 @@ impl<'a> Blob<'a> {
         identity
     }
 
-    /// The settings of the node's exchange; a `seal` with a key is the caller's to put in.
+    /// The settings of the node's exchange.
     #[must_use]
     pub fn settings(&self, boot: u32) -> Settings {
-        let Plan { rounds, timing, .. } = self.plan;
+        let Plan { rounds, timing, seal, .. } = self.plan;
         let (node, identity) = (self.node(), self.identity());
-        Settings { node, identity, rounds, boot, timing, seal: Seal::PLAIN }
+        Settings { node, identity, rounds, boot, timing, seal }
     }
 
     /// The memory the node takes; sensible for a blob that [fits](Blob::fits).

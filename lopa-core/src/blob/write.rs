@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice;
 
-use super::head::{HEAD, Head, SAME, SetHead, padded};
+use super::head::{HEAD, Head, KEYED, PLAIN, SAME, SetHead, padded};
 use super::{BlobError, Plan, Start, Wiring};
 use crate::batch::{BatchSize, Sharing};
 use crate::exchange::{Peer, Timing};
@@ -30,7 +30,7 @@ pub fn write(
     let mut head = head(plan, problem, start, peers)?;
     // Once to count, once to write: a length cannot differ from what is written.
     let mut length = 4 * (HEAD + 1);
-    sections(problem, start, peers, |bytes| length = length.saturating_add(bytes.len()));
+    sections(plan, problem, start, peers, |bytes| length = length.saturating_add(bytes.len()));
     head.length = narrow("length", length)?;
     let mut digest = Checksum::start();
     let mut put = |bytes: &[u8]| {
@@ -38,7 +38,7 @@ pub fn write(
         sink(bytes);
     };
     head.words().iter().for_each(|word| put(&word.to_le_bytes()));
-    sections(problem, start, peers, put);
+    sections(plan, problem, start, peers, put);
     sink(&digest.finalize().to_le_bytes());
     Ok(length)
 }
@@ -68,6 +68,7 @@ fn head(
         }
     };
     Ok(Head {
+        version: if plan.seal.is_keyed() { KEYED } else { PLAIN },
         length: 0,
         network: plan.network,
         node: plan.node(),
@@ -141,11 +142,15 @@ fn set_head(samples: &Samples<'_>) -> Result<SetHead, BlobError> {
 
 /// Everything between head and checksum.
 fn sections(
+    plan: &Plan,
     problem: &AnyProblem<'_>,
     start: Start<'_>,
     peers: &[Peer],
     mut put: impl FnMut(&[u8]),
 ) {
+    if let Some(key) = plan.seal.key() {
+        put(key);
+    }
     for peer in peers {
         put(&peer.node.to_le_bytes());
         put(&u32::from(peer.link).to_le_bytes());

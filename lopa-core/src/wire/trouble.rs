@@ -55,6 +55,10 @@ pub enum Cause {
     Chunk,
     /// Times, weights or numbers that the exchange refuses.
     Settings,
+    /// The blob has a key, and the image has no encryption.
+    Key,
+    /// Boots cannot be counted, and the blob has a key.
+    Boot,
 }
 
 impl Trouble {
@@ -80,6 +84,7 @@ impl From<BlobError> for Trouble {
             BlobError::Section { .. } => (Cause::Section, 0, 0),
             BlobError::Value { .. } => (Cause::Value, 0, 0),
             BlobError::Math { .. } => (Cause::Math, 0, 0),
+            BlobError::Key => (Cause::Key, 0, 0),
             BlobError::Steps(_) => (Cause::Steps, 0, 0),
             BlobError::Peer { index } => (Cause::Neighbour, index, 0),
             BlobError::Samples { .. } => (Cause::Samples, 0, 0),
@@ -147,6 +152,14 @@ impl core::fmt::Display for Trouble {
                 write!(f, "its blob's chunks have {needed} floats, its image has room for {found}")
             }
             Cause::Settings => write!(f, "its blob has times or weights that make no sense"),
+            Cause::Key => write!(
+                f,
+                "its blob has a key, but its image has no encryption: build it with the feature encrypt"
+            ),
+            Cause::Boot => write!(
+                f,
+                "its flash does not count boots, so an old recording could pass for new: replace the board, or leave the key out"
+            ),
         }
     }
 }
