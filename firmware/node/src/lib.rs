@@ -10,6 +10,8 @@
 //! | what | what happens |
 //! |---|---|
 //! | a blob is missing, damaged or too large | it is refused: the light, the log and every answer to a host say so |
+//! | boots cannot be counted in flash | without a key, it learns with boot number 0, and neither reads nor writes checkpoints |
+//! | the same, and the blob has a key | it does not start, and says so: without a count, an old recording could pass for new |
 //! | a panic | it is logged, and the board reboots: see [`last_words`] |
 //! | the program hangs | the watchdog reboots the board |
 //! | power goes, at any moment | the node goes on from its last whole checkpoint |

@@ -21,14 +21,16 @@ pub struct Lines {
 #[derive(Debug)]
 struct Line {
     frame: [u8; BoardExchange::BUFFER],
-    from: usize,
-    to: usize,
+    /// What is left of it; short numbers, as every link has a line.
+    from: u16,
+    to: u16,
 }
 
 impl Lines {
     /// Nothing on its way.
     #[must_use]
     pub const fn new() -> Self {
+        const { assert!(BoardExchange::BUFFER <= u16::MAX as usize, "frames are too long") }
         const EMPTY: Line = Line { frame: [0; BoardExchange::BUFFER], from: 0, to: 0 };
         Self { lines: [EMPTY; LINKS] }
     }
@@ -52,7 +54,8 @@ impl Lines {
                 let Some(len) = exchange.transmit(number, node, now, &mut line.frame) else {
                     break;
                 };
-                (line.from, line.to) = (0, len);
+                // No buffer is longer than a u16 can say.
+                (line.from, line.to) = (0, len as u16);
             }
         }
     }
@@ -84,9 +87,9 @@ impl Line {
     /// Writes what the link takes. Tells whether it took anything.
     fn push<L: Write>(&mut self, link: &mut L, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
-        while let Some(rest @ [_, ..]) = self.frame.get(self.from..self.to) {
+        while let Some(rest @ [_, ..]) = self.frame.get(self.from.into()..self.to.into()) {
             match once(link.write(rest), cx) {
-                Poll::Ready(Ok(len @ 1..)) => self.from = self.from.saturating_add(len),
+                Poll::Ready(Ok(len @ 1..)) => self.from = self.from.saturating_add(len as u16),
                 // The link is broken for now: the frame is lost, as frames are.
                 Poll::Ready(_) => self.from = self.to,
                 Poll::Pending => break,

@@ -10,17 +10,20 @@ use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Learner, Micros, SettingsError, Step};
 use lopa_core::node::{NodeError, Phase, State};
 use lopa_core::oracles::Evaluations;
-use lopa_core::wire::Trouble;
+use lopa_core::wire::{Cause, Trouble};
 
 use crate::board::{Board, Clock, Mapped, Watchdog};
 use crate::light::Light;
 use crate::lines::{Lines, once};
 use crate::log::{info, warning};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::{BoardExchange, LINKS, NEIGHBOURS, capacity};
 
 /// The longest sleep: the watchdog is fed and the light is changed this often at least.
 const NAP: Micros = 1_000_000;
+
+/// The boot number of a node whose flash does not count.
+const NOT_COUNTED: u32 = 0;
 
 /// What a node keeps of its links: frames on their way, and the exchange. Large for a stack: put it into a static.
 #[derive(Debug)]
@@ -49,7 +52,8 @@ struct Program<'b, 'm, L, C, O, W, F> {
     exchange: &'m mut BoardExchange,
     node: BlobNode<'b, 'm>,
     scratch: BlobScratch<'m>,
-    checkpoint_every: u64,
+    /// Rounds between checkpoints; none are written in a boot that was not counted.
+    checkpoint_every: Option<u64>,
     /// Epoch and round of the last checkpoint.
     kept: (Epoch, u64),
     /// When to wake up for the watchdog's sake.
@@ -66,6 +70,8 @@ pub enum Refusal {
     Blob(BlobError),
     /// The exchange refuses its settings.
     Settings(SettingsError),
+    /// The blob has a key, and this boot was not counted: an old recording could pass for new.
+    Boot(StoreError),
 }
 
 impl From<Refusal> for Trouble {
@@ -73,6 +79,7 @@ impl From<Refusal> for Trouble {
         match refusal {
             Refusal::Blob(error) => error.into(),
             Refusal::Settings(error) => error.into(),
+            Refusal::Boot(_) => Self { cause: Cause::Boot, needed: 0, found: 0 },
         }
     }
 }
@@ -166,7 +173,7 @@ where
     }
 }
 
-type Prepared<'b, 'm> = (BlobNode<'b, 'm>, BlobScratch<'m>, u64);
+type Prepared<'b, 'm> = (BlobNode<'b, 'm>, BlobScratch<'m>, Option<u64>);
 
 /// The node of a blob, put back to its last checkpoint if there is one, and its exchange.
 ///
@@ -181,12 +188,17 @@ fn prepare<'b, 'm, F: Mapped>(
 ) -> Result<Prepared<'b, 'm>, Refusal> {
     blob.fits(&capacity(arena.len())).map_err(Refusal::Blob)?;
     let (mut node, scratch) = blob.build(arena).map_err(Refusal::Blob)?;
-    // Without flash every boot looks like the first: neighbours then take a reboot for a long silence.
-    let boot = store.boot().unwrap_or_else(|error| {
-        warning!("boots are not counted: {}", error);
-        1
-    });
-    let restored = store.restore(&mut node);
+    let boot = match store.boot() {
+        Ok(boot) => boot,
+        Err(error) if blob.plan().seal.is_keyed() => return Err(Refusal::Boot(error)),
+        // Flash that takes no number is not trusted with a checkpoint, and what it holds may be long outdated.
+        Err(error) => {
+            warning!("boots are not counted, and there are no checkpoints: {}", error);
+            NOT_COUNTED
+        }
+    };
+    let counted = boot != NOT_COUNTED;
+    let restored = counted && store.restore(&mut node);
     let round = node.state().round;
     info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
     // Not collected: that would panic if there were too many.
@@ -197,7 +209,7 @@ fn prepare<'b, 'm, F: Mapped>(
     }
     let started = exchange.start(blob.settings(boot), &peers, &node, now);
     started.map_err(Refusal::Settings)?;
-    Ok((node, scratch, blob.checkpoint_every().into()))
+    Ok((node, scratch, counted.then_some(blob.checkpoint_every().into())))
 }
 
 impl<L, C, O, W, F> Program<'_, '_, L, C, O, W, F>
@@ -257,7 +269,12 @@ where
         let asked = self.exchange.checkpoint_asked();
         let state = self.node.state();
         let place = (state.epoch, state.round);
-        let due = state.round.checked_rem(self.checkpoint_every) == Some(0);
+        let every = match self.checkpoint_every {
+            Some(every) => every,
+            None if asked => return self.exchange.checkpoint_written(false),
+            None => return,
+        };
+        let due = state.round.checked_rem(every) == Some(0);
         let wanted = asked || ((due || resting) && place != self.kept);
         match self.node.phase() {
             Phase::Ready if wanted => {}
@@ -278,3 +295,6 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
