@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use lopa_host::config::Experiment;
 use lopa_host::fleet::{Emulated, Layout, patient};
+use lopa_host::key::Key;
 use lopa_host::run::Prepared;
 use object::Endianness;
 use object::elf::{FileHeader32, SHF_ALLOC, SHF_WRITE};
@@ -42,14 +43,18 @@ fn statics(image: &Path) -> usize {
     written.map(|section| section.sh_size(endian) as usize).sum()
 }
 
-/// A ring of boards that can be looked into, off.
+/// A ring of boards that can be looked into, off; with a key, which takes more stack.
 fn ring(image: &Path) -> Emulated {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("network.key");
+    Key::random().unwrap().write_new(&key).unwrap();
     let file = format!(
         r#"
         network = {{ nodes = {NODES}, topology = "ring" }}
         problem = {{ kind = "logistic" }}
         data = {{ features = 24, relevant = 6, samples = 20 }}
         run = {{ iterations = {ROUNDS}, seed = 11, x0 = -4.0, checkpoint_every = 25 }}
+        links = {{ key = {key:?} }}
         [algorithm]
         name = "lopa-gt"
         alpha = 0.5

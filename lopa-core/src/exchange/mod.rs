@@ -86,7 +86,7 @@ use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
-use crate::wire::cobs::Unstuffer;
+use crate::wire::cobs::{self, Unstuffer};
 use crate::wire::{self, Counters, Seal, Trouble};
 
 /// What an exchange needs of a node.
@@ -322,7 +322,9 @@ impl<
             return None;
         }
         let (state, evaluations) = (learner.state(), learner.evaluations());
-        let len = self.table.transmit(link, &state, &evaluations, now, out)?;
+        let end = self.table.transmit(link, &state, &evaluations, now, out)?;
+        // Here, where the message is gone from the stack.
+        let len = cobs::close(&self.table.settings.seal, out, end)?;
         let count = &mut self.table.counters;
         bump(&mut count.sent);
         count.sent_bytes = count.sent_bytes.saturating_add(len as u64);

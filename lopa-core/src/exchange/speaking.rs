@@ -1,7 +1,7 @@
 //! Saying what there is to say: greetings, answers, chunks, acknowledgements, in this order.
 
 use super::neighbour::{Neighbour, Standing};
-use super::settings::{Micros, Settings};
+use super::settings::Micros;
 use super::{Start, Table};
 use crate::node::{State, Variable};
 use crate::oracles::Evaluations;
@@ -145,9 +145,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     }
 
     fn send(&self, body: Body<Floats<'_>>, out: &mut [u8]) -> Option<usize> {
-        let (Settings { node: sender, seal, .. }, session) = (self.settings, self.session);
+        let (sender, session) = (self.settings.node, self.session);
         let message = Message { version: VERSION, sender, session, epoch: self.epoch.number, body };
-        wire::encode(&message, &seal, out)
+        wire::write(&message, &self.settings.seal, out)
     }
 
     pub(super) fn deadline(&self) -> Micros {

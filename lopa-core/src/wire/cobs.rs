@@ -31,14 +31,25 @@ impl<'a> FrameWriter<'a> {
 
     /// Closes the frame and returns its length; `None` if it did not fit.
     #[must_use]
-    // Not inlined: what it needs of a chip's stack is not needed while the message is written.
-    #[inline(never)]
     pub fn finish(self) -> Option<usize> {
-        let Self { seal, out, at } = self;
-        let end = at.checked_add(seal.overhead().wrapping_sub(seal.front()))?;
-        seal.close(out.get_mut(1..end)?)?;
-        stuff(out, end)
+        let end = self.end()?;
+        close(self.seal, self.out, end)
     }
+
+    /// Where the message and its seal end; `None` if they do not fit.
+    pub(super) fn end(&self) -> Option<usize> {
+        let end = self.at.checked_add(self.seal.overhead().wrapping_sub(self.seal.front()))?;
+        (end <= self.out.len()).then_some(end)
+    }
+}
+
+/// Seals and stuffs a message that was written into `out`, and returns the length of its frame; `None` if it does not
+/// fit.
+// Not inlined: what it needs of a chip's stack is not needed while the message is written.
+#[inline(never)]
+pub(crate) fn close(seal: &Seal, out: &mut [u8], end: usize) -> Option<usize> {
+    seal.close(out.get_mut(1..end)?)?;
+    stuff(out, end)
 }
 
 /// Stuffs the bytes of `out` from 1 to `end` and ends them with a zero; returns the length of all, `None` without room.

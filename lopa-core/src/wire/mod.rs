@@ -31,7 +31,14 @@ pub const fn message_len(values: usize) -> usize {
 
 /// Writes a message into `out` as one frame; `None` if it does not fit.
 pub fn encode(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
-    postcard::serialize_with_flavor(message, FrameWriter::new(seal, out)).ok()
+    let end = write(message, seal, out)?;
+    cobs::close(seal, out, end)
+}
+
+/// Writes a message into `out`, to be [closed](cobs::close) when the message is gone from a chip's stack; `None` if it
+/// does not fit.
+pub(crate) fn write(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
+    postcard::serialize_with_flavor(message, Unsealed(FrameWriter::new(seal, out))).ok()
 }
 
 /// Why a frame with a right checksum is no message.
@@ -62,6 +69,22 @@ pub fn decode(frame: &[u8]) -> Result<Message<&[u8]>, MessageError> {
     match postcard::take_from_bytes(frame) {
         Ok((message, [])) => Ok(message),
         _ => Err(MessageError::Malformed),
+    }
+}
+
+/// A frame whose message is written first, and sealed later.
+struct Unsealed<'a>(FrameWriter<'a>);
+
+impl postcard::ser_flavors::Flavor for Unsealed<'_> {
+    type Output = usize;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<usize> {
+        self.0.end().ok_or(postcard::Error::SerializeBufferFull)
     }
 }
 

@@ -102,10 +102,8 @@ impl Seal {
         if let Some(key) = &self.key {
             // Too short to be sealed with any key: it may be somebody's plain frame.
             let (nonce, message, tag) = parts(frame).ok_or(FrameError::Seal)?;
-            let cipher = AsconAead128::new(halves(key).0.into());
-            let (nonce, tag) = ((&*nonce).into(), (&*tag).into());
-            let opened = cipher.decrypt_inout_detached(nonce, &[], (&mut *message).into(), tag);
-            return opened.map(|()| &*message).map_err(|_| FrameError::Seal);
+            let opened = decrypt(halves(key).0, nonce, message, tag);
+            return opened.map(|()| &*message).ok_or(FrameError::Seal);
         }
         let (message, checksum) =
             frame.split_last_chunk::<CHECKSUM>().ok_or(FrameError::Truncated)?;
@@ -137,6 +135,20 @@ fn encrypt(
     let cipher = AsconAead128::new(key.into());
     let tag = cipher.encrypt_inout_detached(nonce.into(), beside, message.into());
     tag.ok().map(Into::into)
+}
+
+/// Decrypts a message where it lies, if its tag is right.
+#[cfg(feature = "encrypt")]
+// Not inlined: what it needs of a chip's stack is free again when the message is read.
+#[inline(never)]
+fn decrypt(
+    key: &[u8; HALF],
+    nonce: &[u8; HALF],
+    message: &mut [u8],
+    tag: &[u8; HALF],
+) -> Option<()> {
+    let cipher = AsconAead128::new(key.into());
+    cipher.decrypt_inout_detached(nonce.into(), &[], message.into(), tag.into()).ok()
 }
 
 /// Nonce, message and tag of a frame.
