@@ -1,7 +1,7 @@
 //! Files that are replaced whole, and together.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -36,12 +36,32 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 /// # Errors
 /// Names the one that could not be written.
 pub fn put_all<B: AsRef<[u8]>>(files: &[(PathBuf, B)]) -> Result<(), WriteError> {
+    put_all_as(files, Access::Usual)
+}
+
+/// Who can read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever can read new files.
+    Usual,
+    /// Its owner only, where the system knows owners.
+    Private,
+}
+
+/// As [`put_all`], for those who may read the files.
+///
+/// # Errors
+/// As [`put_all`].
+pub fn put_all_as<B: AsRef<[u8]>>(
+    files: &[(PathBuf, B)],
+    access: Access,
+) -> Result<(), WriteError> {
     let wrong = |path: &PathBuf, error| WriteError { path: path.clone(), error };
     let result = files.iter().try_for_each(|(path, bytes)| {
         if path.is_dir() {
             return Err(wrong(path, io::ErrorKind::IsADirectory.into()));
         }
-        write(&beside(path), bytes.as_ref()).map_err(|error| wrong(path, error))
+        write(&beside(path), bytes.as_ref(), access).map_err(|error| wrong(path, error))
     });
     if result.is_err() {
         // Those that were not begun are not there.
@@ -59,8 +79,26 @@ fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
+    if access == Access::Private {
+        // A file that is there keeps its permissions.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => return create_private(path, bytes),
+        }
+    }
     let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Writes a new file that only its owner can read, where the system knows owners.
+pub(crate) fn create_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -23,6 +23,7 @@ pub mod fault;
 pub mod files;
 #[cfg(unix)]
 pub mod fleet;
+pub mod key;
 pub mod linked;
 pub mod metrics;
 pub mod outputs;

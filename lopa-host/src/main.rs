@@ -13,6 +13,7 @@ use command::data::Data;
 use command::demonstration::{self, Demonstration};
 #[cfg(unix)]
 use command::fleet::FleetCommand;
+use command::key::KeyCommand;
 use command::paper::Paper;
 use command::run::Run;
 use command::shard::ShardCommand;
@@ -31,7 +32,7 @@ use command::tune::TuneCommand;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
-                  lopa tune lopa.toml spdb.toml --out tuned\n  \
+                  lopa tune lopa.toml spdb.toml --out tuned\n  lopa key network.key\n  \
                   lopa shard network.toml --out blobs\n  lopa fleet network.toml --emulate --out results\n  \
                   lopa algorithms\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
                   Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
@@ -51,6 +52,7 @@ enum Command {
     Tune(TuneCommand),
     Theory(TheoryCommand),
     Paper(Paper),
+    Key(KeyCommand),
     Shard(ShardCommand),
     #[cfg(unix)]
     Fleet(Box<FleetCommand>),
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Some(Command::Tune(tune)) => tune.run(),
         Some(Command::Theory(theory)) => theory.run(),
         Some(Command::Paper(paper)) => paper.run(),
+        Some(Command::Key(key)) => key.run(),
         Some(Command::Shard(shard)) => shard.run(),
         #[cfg(unix)]
         Some(Command::Fleet(fleet)) => fleet.run(),

@@ -26,7 +26,7 @@ use std::fmt;
 use lopa_core::blob::{self, Blob, BlobError, Plan, Start};
 use lopa_core::exchange::{Peer, Timing};
 use lopa_core::node::Scheme;
-use lopa_core::wire::{self, Acks, Body, Data, Floats, Held, Message, Seal};
+use lopa_core::wire::{self, Acks, Body, Data, Floats, Held, Message};
 use serde::Serialize;
 
 use crate::config::Wires;
@@ -203,7 +203,7 @@ pub fn shard_as(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<S
         let vectors = if scheme == Scheme::GradientTracking { 2 } else { 1 };
         table.chunk = table.chunk.min((values / vectors).max(1));
     }
-    let mut linking = linking(&table, scheme, &degrees);
+    let mut linking = linking(&table, scheme, &degrees, prepared.seal());
     linking.timing = form.timing.unwrap_or(linking.timing);
     let network = network(prepared, nodes.first().map_or(&[][..], |node| node.state().x));
     let checkpoint_every =
@@ -230,6 +230,7 @@ pub fn shard_as(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<S
                 Wiring::Bus => blob::Wiring::Bus,
             },
             checkpoint_every: u32::try_from(checkpoint_every).unwrap_or(u32::MAX),
+            seal: prepared.seal(),
         };
         let mut bytes = Vec::new();
         let wrong = |error| ShardError::Blob { node: number, error };
@@ -326,5 +327,5 @@ fn frame(blob: &Blob<'_>, elements: usize, heard: usize) -> u64 {
     let (version, sender) = (wire::VERSION, plan.node());
     let message = Message { version, sender, session: 1, epoch: 0, body: Body::Data(data) };
     let longest = wire::frame_len(wire::message_len(2 * elements));
-    wire::encode(&message, &Seal::PLAIN, &mut vec![0; longest]).unwrap_or(longest) as u64
+    wire::encode(&message, &plan.seal, &mut vec![0; longest]).unwrap_or(longest) as u64
 }

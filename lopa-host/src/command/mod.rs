@@ -6,6 +6,7 @@ pub(crate) mod data;
 pub(crate) mod demonstration;
 #[cfg(unix)]
 pub(crate) mod fleet;
+pub(crate) mod key;
 pub(crate) mod paper;
 pub(crate) mod run;
 pub(crate) mod shard;

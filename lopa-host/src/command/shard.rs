@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lopa_host::boards::Board;
 use lopa_host::config::Experiment;
-use lopa_host::files;
+use lopa_host::files::{self, Access};
 use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
 use lopa_host::shards::{Budget, Form, Limits, Loaded, Shard, ShardError, VALUES, shard_as};
@@ -17,7 +17,7 @@ use super::{Failure, print};
 /// Writes the blobs of a network, one for each chip.
 ///
 /// A blob is what makes a chip this node: its number, neighbours, step sizes, problem and share of the data, with a
-/// checksum. It is flashed beside the image, which is the same on all chips. Writes node-0.blob and so on, and budget.csv
+/// checksum; with [links] key = "FILE" also the network's key, and then only you can read the files. It is flashed beside the image, which is the same on all chips. Writes node-0.blob and so on, and budget.csv
 /// with what each node takes of flash, RAM and line; blobs of a larger network that lay there are removed. What does not
 /// fit is refused before anything is written.
 #[derive(Debug, Args)]
@@ -68,7 +68,7 @@ impl ShardCommand {
         let mut all: Vec<(PathBuf, &[u8])> =
             shards.iter().map(|shard| (name(shard.budget.node), &shard.blob[..])).collect();
         all.push((outputs.folder().join("budget.csv"), table.as_bytes()));
-        files::put_all(&all).map_err(Failure::run)?;
+        files::put_all_as(&all, access(&prepared)).map_err(Failure::run)?;
         remove_others(outputs.folder(), shards.len())?;
         for shard in &shards {
             let path = name(shard.budget.node);
@@ -104,6 +104,11 @@ impl ShardCommand {
         let _ = writeln!(text, "{:<26} {}", "results", self.out.display());
         text
     }
+}
+
+/// Who can read blobs: with a key in them their owner only.
+pub(crate) fn access(prepared: &Prepared) -> Access {
+    if prepared.seal().is_keyed() { Access::Private } else { Access::Usual }
 }
 
 /// Removes the blobs of nodes that this network does not have: they would be flashed with it.

@@ -112,7 +112,9 @@ impl Experiment {
             experiment.network.weights = weights.to_string_lossy().into_owned();
         }
         let data = &mut experiment.data;
-        for path in [&mut data.dir, &mut data.file, &mut data.test_file].into_iter().flatten() {
+        let key = experiment.links.as_mut().and_then(|links| links.key.as_mut());
+        let files = [&mut data.dir, &mut data.file, &mut data.test_file];
+        for path in files.into_iter().flatten().chain(key) {
             *path = folder.join(&*path);
         }
         Ok(experiment)

@@ -205,6 +205,10 @@ pub struct LinksTable {
     pub delay: u64,
     /// The seed of the faults.
     pub seed: u64,
+    /// A file with a key, as `lopa key` makes it: frames are encrypted and authenticated with it. The results are the
+    /// same bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
 }
 
 impl Default for LinksTable {
@@ -220,6 +224,7 @@ impl Default for LinksTable {
             reorder: 0.0,
             delay: 0,
             seed: 1,
+            key: None,
         }
     }
 }

@@ -94,7 +94,7 @@ impl fmt::Display for Silence {
             Self::Closed { node } => write!(f, "the line to node {node} is closed"),
             Self::Silent { node } => write!(
                 f,
-                "node {node} does not answer: it may have no power, or the port is another node's"
+                "node {node} does not answer: it may have no power or another key, or the port is another node's"
             ),
             Self::Refused { node, trouble } => {
                 write!(f, "node {node} does not start: {trouble}")
@@ -143,6 +143,9 @@ pub struct Client {
     challenge: u32,
     epoch: u64,
     patience: Duration,
+    seal: Seal,
+    /// The last question has no answer yet.
+    unheard: bool,
 }
 
 impl Client {
@@ -151,11 +154,23 @@ impl Client {
         outbox: SyncSender<Vec<u8>>,
         heard: Receiver<Heard>,
         closed: Arc<AtomicBool>,
+        seal: Seal,
     ) -> Self {
         // Tags that differ from those of the host before: its answers may still be on the line.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let tag = (now as u32).wrapping_mul(1_000);
-        Self { node, outbox, heard, closed, tag, challenge: 0, epoch: 0, patience: PATIENCE }
+        Self {
+            node,
+            outbox,
+            heard,
+            closed,
+            tag,
+            challenge: 0,
+            epoch: 0,
+            patience: PATIENCE,
+            seal,
+            unheard: false,
+        }
     }
 
     /// The node it talks to.
@@ -176,13 +191,23 @@ impl Client {
         self.tag
     }
 
-    /// Sends a question with the tag of the last one. A line that takes nothing now loses it, as lines do.
-    fn send_again(&self, ask: Ask) {
+    /// Sends a question with the tag of the last one.
+    fn send_again(&mut self, ask: Ask) {
+        self.put(ask, &self.seal);
+        // A node that does not start understands plain questions only, and answers with the reason.
+        if self.unheard && self.seal.is_keyed() {
+            self.put(Ask::Status, &Seal::PLAIN);
+        }
+        self.unheard = true;
+    }
+
+    /// Puts a question on the line. A line that takes nothing now loses it, as lines do.
+    fn put(&self, ask: Ask, seal: &Seal) {
         let (tag, echo) = (self.tag, self.challenge);
         let body = Body::Request(Request { to: self.node, echo, tag, ask });
         let message = Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body };
         let mut frame = vec![0; wire::frame_len(wire::message_len(0))];
-        if let Some(len) = wire::encode(&message, &Seal::PLAIN, &mut frame) {
+        if let Some(len) = wire::encode(&message, seal, &mut frame) {
             frame.truncate(len);
             let _ = self.outbox.try_send(frame);
         }
@@ -195,7 +220,7 @@ impl Client {
             let left = until.saturating_duration_since(Instant::now());
             let heard = self.heard.recv_timeout(left).ok()?;
             if heard.sender == self.node && heard.tag == tag {
-                self.epoch = heard.epoch;
+                (self.epoch, self.unheard) = (heard.epoch, false);
                 if let Said::Status(status) = &heard.said {
                     self.challenge = status.challenge;
                 }

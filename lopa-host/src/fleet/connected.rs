@@ -82,7 +82,7 @@ impl Connected {
         for edge in prepared.weights().edges().iter().filter(|_| routed) {
             heard[edge.node as usize].push(edge.neighbour);
         }
-        let mut switch = Switchboard::new(heard, Faults::NONE, 0);
+        let mut switch = Switchboard::new(heard, Faults::NONE, 0, prepared.seal());
         let mut clients = BTreeMap::new();
         for node in 0..experiment.network.nodes {
             let own = table.node.iter().find(|own| own.id == node);

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use lopa_core::blob::{BlobError, Wiring};
 use lopa_core::exchange::Peer;
-use lopa_core::wire::Status;
+use lopa_core::wire::{Seal, Status};
 
 use super::client::{Client, Reading, Silence};
 use super::emulator::{Cord, Emulator, EmulatorError};
 use super::port::{Port, PortError};
-use super::switchboard::{Passed, Switchboard};
+use super::switchboard::{Eavesdropper, Passed, Switchboard};
 use crate::fault::Faults;
+use crate::files::{self, Access, WriteError};
 use crate::shards::{LINES, Loaded};
 
 /// An emulator that offers no socket after this time has failed.
@@ -122,14 +123,14 @@ impl Emulated {
         let folder = tempfile::Builder::new().prefix("lopa").tempdir();
         let folder = folder.map_err(|error| EmulatorError::Folder(std::env::temp_dir(), error))?;
         let mut peers = Vec::new();
-        let mut wiring = Wiring::Direct;
+        let (mut wiring, mut seal) = (Wiring::Direct, Seal::PLAIN);
         for (node, bytes) in (0_u32..).zip(blobs) {
             let loaded = Loaded::new(bytes);
             let blob = loaded.blob().map_err(|error| FleetError::Blob { node, error })?;
             if blob.node() != node {
                 return Err(FleetError::Blobs { node });
             }
-            wiring = blob.plan().wiring;
+            (wiring, seal) = (blob.plan().wiring, blob.plan().seal);
             peers.push(blob.peers().collect::<Vec<Peer>>());
         }
         // On a bus everybody hears everybody; neighbours are all who listen.
@@ -148,7 +149,7 @@ impl Emulated {
             between,
             emulators: BTreeMap::new(),
             clients: BTreeMap::new(),
-            switch: Switchboard::new(routes, faults, seed),
+            switch: Switchboard::new(routes, faults, seed, seal),
             more: Vec::new(),
         };
         for (node, blob) in (0..).zip(blobs) {
@@ -184,7 +185,9 @@ impl Emulated {
     /// If it cannot be written.
     pub fn flash(&self, node: u32, blob: &[u8]) -> Result<(), FleetError> {
         let path = self.folder(node).join("blob.bin");
-        fs::write(&path, blob).map_err(|error| EmulatorError::Folder(path, error))?;
+        // With a key in it, perhaps.
+        files::put_all_as(&[(path, blob)], Access::Private)
+            .map_err(|WriteError { path, error }| EmulatorError::Folder(path, error))?;
         Ok(())
     }
 
@@ -285,6 +288,12 @@ impl Emulated {
     #[must_use]
     pub fn logged(&self, node: u32) -> Vec<u8> {
         self.emulators.get(&node).map(Emulator::logged).unwrap_or_default()
+    }
+
+    /// Somebody on the lines between boards, where the host stands in the middle.
+    #[must_use]
+    pub fn eavesdropper(&self) -> Eavesdropper {
+        self.switch.eavesdropper()
     }
 
     /// What the host did with frames.

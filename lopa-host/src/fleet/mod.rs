@@ -32,4 +32,4 @@ pub use course::{Course, CourseError, patient};
 pub use emulated::{Emulated, FleetError};
 pub use layout::Layout;
 pub use port::{Port, PortError, Stream};
-pub use switchboard::{Passed, Switchboard};
+pub use switchboard::{Eavesdropper, Passed, Recorded, Switchboard};

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use lopa_core::exchange::Micros;
-use lopa_core::wire::{self, Body, FrameReader, HOST, Message, Seal};
+use lopa_core::wire::{self, Answer, Body, FrameReader, HOST, Message, Reply, Seal};
 
 use super::client::{Client, Heard, Said};
 use super::port::{BREATH, Stream, idle};
@@ -64,7 +64,22 @@ struct Shared {
     ways: Mutex<BTreeMap<(u32, u32), Way>>,
     faults: Faults,
     seed: u64,
+    /// How frames are sealed.
+    seal: Seal,
     counts: Counts,
+    /// Frames between nodes as they came, while somebody records them.
+    recording: Mutex<Option<Vec<Recorded>>>,
+}
+
+/// A frame from one node to another, as somebody on the line hears it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// Who sent it.
+    pub from: u32,
+    /// Who was to hear it.
+    pub to: u32,
+    /// Its bytes, the final zero among them.
+    pub frame: Vec<u8>,
 }
 
 /// The host's end of all lines.
@@ -82,12 +97,28 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Switchboard {
     /// Without lines. `routes` says for each node who hears it through the host; `faults` are done to what passes
-    /// between nodes, never to what a host asks and nodes reply.
+    /// between nodes, never to what a host asks and nodes reply. Nodes that have a key are understood with the same
+    /// `seal` only.
     #[must_use]
-    pub fn new(routes: Vec<Vec<u32>>, faults: Faults, seed: u64) -> Self {
-        let (outboxes, ways) = (Mutex::default(), Mutex::default());
-        let shared = Shared { routes, outboxes, ways, faults, seed, counts: Counts::default() };
+    pub fn new(routes: Vec<Vec<u32>>, faults: Faults, seed: u64, seal: Seal) -> Self {
+        let shared = Shared {
+            routes,
+            outboxes: Mutex::default(),
+            ways: Mutex::default(),
+            faults,
+            seed,
+            seal,
+            counts: Counts::default(),
+            recording: Mutex::default(),
+        };
         Self { shared: Arc::new(shared), lines: BTreeMap::new() }
+    }
+
+    /// Somebody on the lines between nodes, who records and plays; what passes is recorded from now on.
+    #[must_use]
+    pub fn eavesdropper(&self) -> Eavesdropper {
+        *locked(&self.shared.recording) = Some(Vec::new());
+        Eavesdropper(Arc::clone(&self.shared))
     }
 
     /// Takes up the line to a node's link 0.
@@ -96,7 +127,7 @@ impl Switchboard {
         let shared = Arc::clone(&self.shared);
         let route = move |frame: &[u8]| shared.route(node, frame, &replies);
         let (outbox, closed) = self.serve(End::Host(node), stream, route);
-        Client::new(node, outbox, heard, closed)
+        Client::new(node, outbox, heard, closed, self.shared.seal)
     }
 
     /// Takes up a node's end of a line to a neighbour.
@@ -167,6 +198,33 @@ impl Switchboard {
     }
 }
 
+/// Somebody who has got at the lines between nodes, where the host stands in the middle: for tests of what they can do.
+#[derive(Debug)]
+pub struct Eavesdropper(Arc<Shared>);
+
+impl Eavesdropper {
+    /// What has passed since this was last asked.
+    #[must_use]
+    pub fn recorded(&self) -> Vec<Recorded> {
+        locked(&self.0.recording).as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Plays a frame to the node it is for, on its line from the other. Tells whether the line took it.
+    #[must_use]
+    pub fn play(&self, recorded: &Recorded) -> bool {
+        let outboxes = locked(&self.0.outboxes);
+        let own = outboxes.get(&End::Wire(recorded.to, recorded.from));
+        let line = own.or_else(|| outboxes.get(&End::Host(recorded.to)));
+        line.is_some_and(|line| line.try_send(recorded.frame.clone()).is_ok())
+    }
+}
+
+impl Drop for Eavesdropper {
+    fn drop(&mut self) {
+        *locked(&self.0.recording) = None;
+    }
+}
+
 impl Drop for Switchboard {
     fn drop(&mut self) {
         // First all, then wait: each needs a moment to notice.
@@ -188,6 +246,9 @@ impl Shared {
     /// Passes a frame on to one neighbour, through whatever its way does to it.
     fn pass(&self, from: u32, to: u32, end: End, frame: &[u8]) {
         let Counts { frames, spoiled, dropped } = &self.counts;
+        if let Some(recording) = &mut *locked(&self.recording) {
+            recording.push(Recorded { from, to, frame: frame.to_vec() });
+        }
         let mut arrived = Vec::new();
         {
             let mut ways = locked(&self.ways);
@@ -210,16 +271,13 @@ impl Shared {
 
     /// What came on a node's link 0: a reply is for the host, all else for neighbours.
     fn route(&self, node: u32, frame: &[u8], replies: &mpsc::Sender<Heard>) {
-        let mut reader = FrameReader::<LONGEST>::new(Seal::PLAIN);
-        let mut message = None;
-        for &byte in frame {
-            if let Some(Ok(bytes)) = reader.push(byte) {
-                message = Some(bytes.to_vec());
-            }
-        }
-        let message = message.as_deref().map(wire::decode);
+        let sealed = opened(frame, self.seal);
+        // Without its key a node can say one thing: why it does not start.
+        let plain = || opened(frame, Seal::PLAIN).filter(|_| self.seal.is_keyed());
+        let bytes = sealed.or_else(|| plain().filter(|bytes| declines(bytes)));
+        let message = bytes.as_deref().map(wire::decode);
         let Some(Ok(Message { sender, epoch, body, .. })) = message else {
-            // Damaged on its way here, or garbage of a board that boots.
+            // Damaged on its way here, of a node with another key, or garbage of a board that boots.
             self.counts.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         };
@@ -240,6 +298,20 @@ impl Shared {
             self.pass(node, neighbour, End::Host(neighbour), frame);
         }
     }
+}
+
+/// The message in a frame.
+fn opened(frame: &[u8], seal: Seal) -> Option<Vec<u8>> {
+    let mut reader = FrameReader::<LONGEST>::new(seal);
+    frame.iter().filter_map(|&byte| Some(reader.push(byte)?.ok()?.to_vec())).last()
+}
+
+/// Whether a message says that a node does not start.
+fn declines(message: &[u8]) -> bool {
+    matches!(
+        wire::decode(message),
+        Ok(Message { body: Body::Reply(Reply { answer: Answer::Refused(_), .. }), .. })
+    )
 }
 
 /// Cuts what comes into frames, each with its final zero, until the line is closed.

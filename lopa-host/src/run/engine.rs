@@ -46,12 +46,12 @@ impl<'a> Nodes<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Over links if there are any. `before` is what had been sent when the nodes' rounds were done.
+    /// Over links if there are any, with frames sealed in some way. `before` is what had been sent when the nodes' rounds were done.
     pub(super) fn new(
         nodes: Nodes<'a>,
         edges: &[Edge],
         rounds: u64,
-        links: Option<&LinksTable>,
+        links: Option<(&LinksTable, Seal)>,
         before: Traffic,
     ) -> Result<Self, RunError> {
         Ok(match (nodes, links) {
@@ -145,7 +145,7 @@ impl<'a> Links<'a> {
         simulation: Simulation<AnyProblem<'a>>,
         edges: &[Edge],
         rounds: u64,
-        table: &LinksTable,
+        (table, seal): (&LinksTable, Seal),
         before: Traffic,
     ) -> Result<Self, RunError> {
         let nodes = simulation.into_nodes();
@@ -160,7 +160,7 @@ impl<'a> Links<'a> {
                  choose another topology, or leave out the table [links]"
             )));
         }
-        let linking = linking(table, scheme, &degrees);
+        let linking = linking(table, scheme, &degrees, seal);
         let network = LinkedNetwork::new(nodes.clone(), edges, rounds, linking);
         let network = network.map_err(|error| RunError::Input(format!("links: {error}")))?;
         let round = nodes.first().map_or(0, |node| node.state().round);
@@ -207,9 +207,14 @@ fn failed(error: LinkedError) -> RunError {
 }
 
 /// How a file wants nodes to be linked.
-pub(crate) fn linking(table: &LinksTable, scheme: Scheme, degrees: &[usize]) -> Linking {
+pub(crate) fn linking(
+    table: &LinksTable,
+    scheme: Scheme,
+    degrees: &[usize],
+    seal: Seal,
+) -> Linking {
     let vectors = if scheme == Scheme::GradientTracking { 2 } else { 1 };
-    let frame = message_len(table.chunk as usize * vectors) + SEAL_LONGEST;
+    let frame = message_len(table.chunk as usize * vectors) + seal.overhead();
     // How many share a line, each with a window full of frames.
     let (wiring, share) = match table.wiring {
         Wires::Direct => (Wiring::Direct, 2),
@@ -223,7 +228,7 @@ pub(crate) fn linking(table: &LinksTable, scheme: Scheme, degrees: &[usize]) -> 
         compute: [table.compute, table.compute],
         chunk: table.chunk,
         timing: Timing::uart(table.baud, frame, (share * WINDOW) as u32, patience),
-        seal: Seal::PLAIN,
+        seal,
         faults: Faults {
             drop: table.drop,
             corrupt: table.corrupt,

@@ -22,11 +22,13 @@ use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::node::Config;
 use lopa_core::problems::AnyProblem;
+use lopa_core::wire::Seal;
 
 use crate::algorithms::{self, BuildError, NodeView};
 use crate::config::{AlgorithmTable, Experiment, Start};
 use crate::exact::{Coefficients, Constants};
 use crate::files::WriteError;
+use crate::key::Key;
 use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
 use crate::outputs::{Outputs, Results};
 use crate::record::Record;
@@ -69,6 +71,8 @@ pub struct Prepared {
     weights: Weights,
     layout: Layout,
     start: Option<Vec<f32>>,
+    /// How frames are sealed, where nodes are linked.
+    seal: Seal,
 }
 
 impl Prepared {
@@ -88,12 +92,18 @@ impl Prepared {
             weights.fit(&topology).map_err(input)?;
             weights
         };
+        let seal = match experiment.links.as_ref().and_then(|links| links.key.as_ref()) {
+            Some(path) => {
+                Key::read(path).map_err(|error| input(format!("links.key: {error}")))?.seal()
+            }
+            None => Seal::PLAIN,
+        };
         let material = Arc::new(Material::load(&experiment)?);
         let start = match &experiment.run.x0 {
             Start::Number(_) | Start::Random { .. } => None,
             Start::File(path) => Some(numbers(path)?),
         };
-        let prepared = Self { experiment, material, weights, layout: kind.layout(), start };
+        let prepared = Self { experiment, material, weights, layout: kind.layout(), start, seal };
         // Whatever a node, a problem or a link refuses shows now, before anything is written.
         let nodes = prepared.nodes(&prepared.material.samples()?)?;
         prepared.engine(nodes, Traffic::default())?;
@@ -116,6 +126,12 @@ impl Prepared {
     #[must_use]
     pub const fn weights(&self) -> &Weights {
         &self.weights
+    }
+
+    /// How frames are sealed, where nodes are linked.
+    #[must_use]
+    pub const fn seal(&self) -> Seal {
+        self.seal
     }
 
     /// Where a picture of the network has the nodes.
@@ -188,7 +204,8 @@ impl Prepared {
 
     fn engine<'a>(&self, nodes: Nodes<'a>, before: Traffic) -> Result<Engine<'a>, RunError> {
         let (edges, rounds) = (self.weights.edges(), self.experiment.run.iterations);
-        Engine::new(nodes, edges, rounds, self.experiment.links.as_ref(), before)
+        let links = self.experiment.links.as_ref().map(|table| (table, self.seal));
+        Engine::new(nodes, edges, rounds, links, before)
     }
 
     /// A checksum of the network, and of what its nodes learn from.
@@ -230,8 +247,8 @@ impl Prepared {
     fn varied(&self, experiment: Experiment) -> Result<Self, RunError> {
         experiment.check()?;
         let (material, weights) = (Arc::clone(&self.material), self.weights.clone());
-        let (layout, start) = (self.layout, self.start.clone());
-        Ok(Self { experiment, material, weights, layout, start })
+        let (layout, start, seal) = (self.layout, self.start.clone(), self.seal);
+        Ok(Self { experiment, material, weights, layout, start, seal })
     }
 
     /// Runs from the beginning to the end, calling `tick` with the rounds done.

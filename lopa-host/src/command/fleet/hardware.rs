@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::Source;
 use super::progress::{Progress, damaged, word};
+use crate::command::shard::access;
 use crate::command::{Failure, interrupts, print};
 
 /// How often boards are asked where they are.
@@ -66,7 +67,7 @@ impl Flash {
         (0..experiment.network.nodes).try_for_each(|node| probe(node).map(drop))?;
         flash::lines(&board, &self.blobs, &self.blobs, None).map_err(Failure::input)?;
         let image = self.source.program(&board)?;
-        files::put_all(&all).map_err(Failure::run)?;
+        files::put_all_as(&all, access(prepared)).map_err(Failure::run)?;
         for node in 0..experiment.network.nodes {
             let lines = flash::lines(&board, &image, &path(node), probe(node)?);
             for line in lines.map_err(Failure::input)? {
