@@ -4,6 +4,7 @@ mod accidents;
 #[path = "../../lopa-host/tests/common/data.rs"]
 mod data;
 mod direct;
+mod keys;
 mod learning;
 mod log;
 #[allow(dead_code, reason = "each test program uses its part")]
@@ -31,7 +32,12 @@ const PATIENT: Duration = Duration::from_secs(100);
 
 /// Logistic regression on made-up samples, 200 rounds.
 fn logistic(nodes: u32, topology: &str, rounds: u64) -> Prepared {
-    prepared(&format!(
+    prepared(&described(nodes, topology, rounds))
+}
+
+/// The same as a file.
+fn described(nodes: u32, topology: &str, rounds: u64) -> String {
+    format!(
         r#"
         network = {{ nodes = {nodes}, topology = "{topology}" }}
         problem = {{ kind = "logistic" }}
@@ -46,7 +52,7 @@ fn logistic(nodes: u32, topology: &str, rounds: u64) -> Prepared {
         tau = 0.7
         batch = 8
         "#
-    ))
+    )
 }
 
 fn prepared(text: &str) -> Prepared {

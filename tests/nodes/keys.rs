@@ -1,0 +1,165 @@
+//! Boards with a key: the same bits, and nothing that outsiders or old recordings can change.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lopa_core::wire::{Counters, Seal};
+use lopa_host::config::Wires;
+use lopa_host::fault::Faults;
+use lopa_host::fleet::{Emulated, Layout, patient};
+use lopa_host::key::Key;
+use lopa_host::run::Prepared;
+
+use super::{PATIENT, assert_simulated_bits, described, fleet, prepared, program, run};
+
+const ROUNDS: u64 = 200;
+
+/// A ring of four with the key of a file, or without one.
+fn ring(rounds: u64, key: Option<&Path>) -> Prepared {
+    let links = key.map(|key| format!("links = {{ key = {key:?} }}\n")).unwrap_or_default();
+    prepared(&(links + &described(4, "ring", rounds)))
+}
+
+/// A folder with two keys.
+fn keys() -> (tempfile::TempDir, [std::path::PathBuf; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.key", "b.key"].map(|name| folder.path().join(name));
+    paths.iter().for_each(|path| Key::random().unwrap().write_new(path).unwrap());
+    (folder, paths)
+}
+
+fn blobs(prepared: &Prepared) -> Vec<Vec<u8>> {
+    Layout::new(prepared, None, patient(PATIENT, true)).unwrap().blobs
+}
+
+fn counters(fleet: &mut Emulated, node: u32) -> Counters {
+    fleet.client(node).unwrap().counters().unwrap()
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn four_boards_with_a_key_end_with_the_simulations_bits() {
+    let (_folder, [key, _]) = keys();
+    let prepared = ring(ROUNDS, Some(&key));
+    assert!(prepared.seal() != Seal::PLAIN);
+    for wiring in [Wires::Direct, Wires::Routed] {
+        let mut fleet = fleet(&prepared, Some(wiring), PATIENT, None);
+        run(&prepared, &mut fleet, &[], PATIENT);
+        assert_simulated_bits(&prepared, &mut fleet);
+        for node in 0..4 {
+            let counters = counters(&mut fleet, node);
+            assert_eq!((counters.corrupt, counters.malformed), (0, 0), "node {node}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn a_fifth_board_with_another_key_or_none_is_ignored_and_counted() {
+    let (_folder, [key, other]) = keys();
+    let prepared = ring(ROUNDS, Some(&key));
+    for key in [Some(&*other), None] {
+        let mut fleet = fleet(&prepared, None, PATIENT, Some(Faults::NONE));
+        // It plays node 1 of the same network, and all it says goes to node 1's neighbours.
+        let stranger = ring(ROUNDS, key);
+        let blobs = blobs(&stranger);
+        let image = program(&Layout::new(&stranger, None, patient(PATIENT, true)).unwrap().board);
+        let mut fifth = Emulated::new(&image, &blobs, Some((Faults::NONE, 7))).unwrap();
+        fifth.start(1).map(drop).unwrap();
+        let over = AtomicBool::new(false);
+        let heard = std::thread::scope(|scope| {
+            let (fifth, boards, over) = (fifth.eavesdropper(), fleet.eavesdropper(), &over);
+            let meddling = scope.spawn(move || {
+                let mut played = 0;
+                while !over.load(Ordering::Relaxed) {
+                    played += fifth.recorded().iter().filter(|said| boards.play(said)).count();
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                played
+            });
+            run(&prepared, &mut fleet, &[], PATIENT);
+            over.store(true, Ordering::Relaxed);
+            meddling.join().unwrap()
+        });
+        assert_simulated_bits(&prepared, &mut fleet);
+        let counted = [0, 2].map(|node| counters(&mut fleet, node));
+        println!("{heard} frames of the fifth board, counted {counted:?}");
+        let corrupt: u64 = counted.iter().map(|counters| counters.corrupt).sum();
+        assert!(heard > 0 && corrupt > 0 && corrupt <= heard as u64, "{counted:?}");
+        let others = |c: &Counters| c.truncated + c.oversize + c.malformed + c.foreign + c.refused;
+        assert!(counted.iter().all(|counters| others(counters) == 0), "{counted:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn a_recording_played_after_a_reboot_changes_nothing() {
+    let (_folder, [key, _]) = keys();
+    // The first life: half of the rounds, every frame recorded.
+    let half = ring(ROUNDS / 2, Some(&key));
+    let mut fleet = fleet(&half, None, PATIENT, Some(Faults::NONE));
+    let boards = fleet.eavesdropper();
+    run(&half, &mut fleet, &[], PATIENT);
+    let recording = boards.recorded();
+    // The second goes on from the checkpoints, and hears all of the first again, twice, on the lines it came on.
+    let whole = ring(ROUNDS, Some(&key));
+    for (node, blob) in (0..).zip(&blobs(&whole)) {
+        fleet.kill(node);
+        fleet.flash(node, blob).unwrap();
+    }
+    let over = AtomicBool::new(false);
+    let played = std::thread::scope(|scope| {
+        let (over, recording) = (&over, &recording);
+        let playing = scope.spawn(move || {
+            let mut played = 0;
+            for said in recording.iter().chain(recording) {
+                // At first no board is on; later a line may be full.
+                while !boards.play(said) {
+                    if over.load(Ordering::Relaxed) {
+                        return played;
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                played += 1;
+            }
+            played
+        });
+        run(&whole, &mut fleet, &[], PATIENT);
+        over.store(true, Ordering::Relaxed);
+        playing.join().unwrap()
+    });
+    assert_simulated_bits(&whole, &mut fleet);
+    let readings = fleet.readings().unwrap();
+    println!("{played} frames played, {} recorded", recording.len());
+    for (node, reading) in &readings {
+        let Counters { corrupt, stale, epochs, .. } = reading.counters;
+        println!("node {node}: {stale} stale, {corrupt} corrupt, {epochs} epochs");
+        assert_eq!(
+            (reading.status.session, reading.status.dead, corrupt),
+            (2, 0, 0),
+            "node {node}"
+        );
+        assert!(stale > 100, "node {node}: {stale} stale");
+    }
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn a_host_with_another_key_hears_nothing_and_a_board_that_does_not_start_says_why() {
+    let (_folder, [key, other]) = keys();
+    let (right, wrong) = (ring(ROUNDS, Some(&key)), ring(ROUNDS, Some(&other)));
+    // The host has the last blob's key; board 0 is then given another.
+    let mut boards = fleet(&right, None, PATIENT, Some(Faults::NONE));
+    boards.flash(0, &blobs(&wrong)[0]).unwrap();
+    // A blob cut short: its board has no key at all, and still says what is wrong.
+    let short = &blobs(&right)[1];
+    boards.flash(1, &short[..short.len() / 2]).unwrap();
+    for node in 0..2 {
+        boards.start(node).unwrap().set_patience(Duration::from_secs(8));
+    }
+    let error = boards.client(0).unwrap().status().unwrap_err().to_string();
+    assert!(error.contains("does not answer") && error.contains("another key"), "{error}");
+    let error = boards.client(1).unwrap().status().unwrap_err().to_string();
+    assert!(error.contains("node 1 does not start: its blob's checksum is wrong"), "{error}");
+}
