@@ -1,6 +1,5 @@
 //! Keys: made once, for their owner only, used by runs, blobs and fleets, and found in no output.
 
-#[allow(dead_code, reason = "each test binary uses its part")]
 mod common;
 
 use std::collections::BTreeSet;
