@@ -1,13 +1,34 @@
 #!/usr/bin/env bash
 # The whole test of the project, from a bare machine with rustup: installs what it needs, then formatting,
-# lints, docs, host tests, chip builds, emulated chips, boards' budgets, and the proof that nothing panics.
+# lints, docs, host tests, chip builds, emulated chips, boards' budgets, and the proof that nothing panics. Says at the
+# end how long each step took.
 # Read-only but for target/ and the installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# Optional features of lopa-core for chips: those that change bytes or bits, which are tested, and the others.
+changing=(encrypt micromath)
+features=("${changing[@]}" defmt serde)
 targets=(thumbv6m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf)
 boards=(nrf52840-dk nucleo-l476rg pico pico-2)
-step() { printf '\n== %s\n' "$*"; }
+
+names=() times=() verdict="Stopped"
+step() {
+  [ ${#names[@]} -eq 0 ] || times+=($((SECONDS - began)))
+  names+=("$*") began=$SECONDS
+  printf '\n== %s\n' "$*"
+}
+# How long each step took, also when one fails, and the verdict.
+finish() {
+  local status=$?
+  times+=($((SECONDS - began)))
+  printf '\n'
+  for i in "${!names[@]}"; do printf '%6d s  %s\n' "${times[i]}" "${names[i]}"; done
+  printf '%6d s  in total\n\n' "$SECONDS"
+  [ $status -eq 0 ] || verdict="Failed: ${names[${#names[@]} - 1]}"
+  echo "== $verdict"
+}
+trap finish EXIT
 
 step "Tools"
 # Automatic installs may be switched off, so every target is named.
@@ -37,35 +58,57 @@ step "Formatting"
 cargo fmt --all --check
 (cd firmware && cargo fmt --all --check)
 
-step "Lints"
+# Several targets in one call: cargo then works on all of them at once.
+every=("${targets[@]/#/--target=}")
+
+step "Lints of the host"
 cargo clippy --locked --workspace --all-targets -- -D warnings
-for target in "${targets[@]}"; do
-  (cd firmware && cargo clippy --locked --release --target "$target" -- -D warnings)
-done
+
+step "Lints of the firmware"
+(cd firmware && cargo clippy --locked --release "${every[@]}" -- -D warnings)
 # In their folders: each has its own target there, and its chip's features.
 for board in "${boards[@]}"; do
   (cd "firmware/$board" && cargo clippy --locked --release -- -D warnings)
 done
 
+step "Each feature alone on each target"
+# Checked, not built: images for chips are built below.
+for feature in "" "${features[@]}"; do
+  cargo clippy --locked --quiet -p lopa-core "${every[@]}" --features "$feature" -- -D warnings
+done
+
 step "Docs"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
-step "Each feature alone on each target"
-for target in "${targets[@]}"; do
-  for feature in "" auth defmt micromath serde; do
-    RUSTFLAGS="-D warnings" cargo build --locked --quiet -p lopa-core --target "$target" --features "$feature"
-  done
-done
+# Every run of host tests below is of the whole workspace: another choice of packages would build them again.
+step "Build of the host tests"
+cargo test --locked --workspace --no-run
 
 step "Tests on this machine"
 cargo test --locked --workspace
-cargo test --locked -p lopa-core --features serde --test serde
-cargo test --locked -p lopa-core --features auth --lib --test conversation
-cargo test --locked -p lopa-core --features micromath --lib
+
+step "Tests of the core's features"
+# Without the features that the host adds to the core; serde is one of these, and so it is tested above.
+for feature in "${changing[@]}"; do
+  cargo test --locked -p lopa-core --features "$feature" --lib --test conversation
+done
+
+step "Tests of the node program"
 (cd firmware && cargo test --locked -p lopa-node)
 
-step "Tests on emulated chips, budgets of boards, and the link-time proof"
-# Of the whole workspace, as above: another choice of packages would build them again.
-cargo test --locked --workspace --tests -- --ignored
+step "Tests on emulated chips, budgets of boards, the link-time proof, and real data"
+skip=(--skip real_data:: --skip ten_boards_learn_mnist)
+for place in ${LOPA_DATA:+"$LOPA_DATA"} data ../shared/data; do
+  if [ -d "$place/mnist" ] && [ -d "$place/covtype" ] && [ -d "$place/cifar10" ]; then
+    LOPA_DATA=$(cd "$place" && pwd) skip=()
+    export LOPA_DATA
+    break
+  fi
+done
+cargo test --locked --workspace --tests -- --ignored ${skip[@]+"${skip[@]}"}
 
-step "All passed"
+verdict="All passed"
+if [ ${#skip[@]} -gt 0 ]; then
+  verdict+=", but the tests of real data were skipped: mnist, covtype and cifar10 are not all in data/ (lopa data fetch), \
+nor in the folder that LOPA_DATA names"
+fi
