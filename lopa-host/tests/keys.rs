@@ -1,13 +1,11 @@
 //! Keys: made once, for their owner only, used by runs, blobs and fleets, and found in no output.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use common::{NETWORK, lopa, said};
+use crate::common::{NETWORK, lopa, said};
 use lopa_core::wire::Seal;
 use lopa_host::config::Experiment;
 use lopa_host::key::Key;

@@ -12,6 +12,7 @@ mod demonstration;
 mod fetch;
 #[cfg(unix)]
 mod fleet;
+mod keys;
 mod mistakes;
 mod paper;
 mod paths;

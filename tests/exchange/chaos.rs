@@ -16,6 +16,7 @@ use lopa_core::exchange::{Micros, Standing, Timing};
 use lopa_core::network::Edge;
 use lopa_core::node::{Config, Phase, Scheme, Scratch};
 use lopa_core::steps::StepSizes;
+use lopa_core::wire::{KEY_BYTES, Seal};
 use lopa_host::fault::Faults;
 use lopa_host::linked::{Clock, Linking, Wiring};
 use lopa_host::topology::Topology;
@@ -137,7 +138,10 @@ impl Chaos {
             drift: chance.below(40_001) as i32 - 20_000,
         };
         let clocks = (0..nodes).map(clock).collect();
-        let linking = Linking { timing, faults: faults.clone(), seed, clocks, ..plain };
+        // With a key an attacker has recordings only.
+        let keyed = chance.once_in(4);
+        let seal = if keyed { Seal::keyed([seed as u8; KEY_BYTES]) } else { Seal::PLAIN };
+        let linking = Linking { timing, faults: faults.clone(), seed, clocks, seal, ..plain };
         let mut network: Network = fleet.linked(linking);
         network.record(200);
         let board = Board { counts: true, on: true, ..Board::default() };

@@ -56,6 +56,12 @@ pub fn decode(bytes: &[u8], look: impl FnOnce(Message<&[u8]>)) {
     }
 }
 
+/// Whether a frame can be read without a key.
+fn readable(bytes: &[u8]) -> bool {
+    let mut reader = FrameReader::<{ frame(VALUES) }>::new(Seal::PLAIN);
+    bytes.iter().any(|&byte| matches!(reader.push(byte), Some(Ok(_))))
+}
+
 /// The head of the last frame of a node: its session and epoch.
 pub fn head(network: &Network, from: usize) -> (u32, u64) {
     let last = network.recorded().iter().find(|recorded| recorded.from == from).unwrap();
@@ -100,13 +106,20 @@ pub fn refusal(heard: &Heard) -> Forged {
 }
 
 /// A recorded frame with something changed in it, and a right checksum. Values are left alone: without a key nothing can
-/// protect them. `newest` tells what an attacker can know: the last challenge the receiver gave.
+/// protect them. `newest` tells what an attacker can know: the last challenge the receiver gave. A frame with a key
+/// cannot be read; one of its bytes is changed.
 pub fn changed(
     bytes: &[u8],
     newest: &std::collections::VecDeque<lopa_host::linked::Recorded>,
     to: usize,
     below: &mut dyn FnMut(usize) -> usize,
 ) -> Vec<u8> {
+    if !readable(bytes) {
+        let mut out = bytes.to_vec();
+        let at = below(out.len() - 1);
+        out[at] ^= 1 << below(8);
+        return out;
+    }
     let mut challenge = None;
     for recorded in newest.iter().filter(|recorded| recorded.from == to) {
         decode(&recorded.bytes, |message| {

@@ -205,6 +205,27 @@ fn a_forged_generation_at_the_end_of_all_numbers_locks_nobody_out() {
 }
 
 #[test]
+fn a_recording_does_not_hide_that_a_node_has_died() {
+    let fleet = tracking(path(3), 3_000);
+    let mut network = network(&fleet);
+    network.run_to_round(0, 50, LONG).unwrap();
+    network.kill(2);
+    let silence = plain(Wiring::Direct).timing.silence;
+    let last: Vec<Vec<u8>> = {
+        let recorded = network.recorded().iter().filter(|recorded| recorded.from == 2);
+        recorded.map(|recorded| recorded.bytes.clone()).collect()
+    };
+    assert!(last.len() > 10);
+    let end = network.now() + 2 * silence;
+    while network.now() < end {
+        last.iter().for_each(|bytes| assert!(network.inject(2, 1, bytes)));
+        network.run_for(silence / 100).unwrap();
+    }
+    assert_eq!(standing(&network, 1, 2), Standing::Dead);
+    ends_well(&fleet, &mut network, &[0, 1]);
+}
+
+#[test]
 fn a_fresh_node_beside_finished_ones_learns_before_it_reports_the_end() {
     let silence = plain(Wiring::Direct).timing.silence;
     for pause in [0, 2 * silence] {

@@ -4,13 +4,13 @@ use lopa_host::boards::EMULATED_LARGE;
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Layout, patient};
 
-use super::data::{find, folder};
+use super::data::{data_set, find};
 use super::{PATIENT, assert_simulated_bits, fleet, prepared, run};
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn ten_boards_learn_mnist() {
-    let Some(dir) = folder("mnist") else { return };
+    let dir = data_set("mnist");
     // Pixels stay bytes in the blobs. LG, as bytes on emulated lines are what takes time.
     let prepared = prepared(&format!(
         r#"

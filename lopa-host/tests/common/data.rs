@@ -1,20 +1,15 @@
-//! Where real data are.
+//! Where real data are: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The folder of a data set, or a plain word that there is none: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
-pub fn folder(name: &str) -> Option<PathBuf> {
-    let found = find(name);
-    if found.is_none() {
-        // Not println, which nobody sees when a test passes.
-        let text = "not here, nothing tested: set LOPA_DATA to the folder that holds it";
-        std::io::stderr().write_all(format!("{name}/ is {text}\n").as_bytes()).unwrap();
-    }
-    found
+/// The folder of a data set, for tests that need it: they are ignored unless asked for.
+#[track_caller]
+pub fn data_set(name: &str) -> PathBuf {
+    let how = format!("run `lopa data fetch {name}` in the workspace, or set LOPA_DATA");
+    find(name).unwrap_or_else(|| panic!("this test needs the data set {name}: {how}"))
 }
 
-/// The same without a word.
+/// The folder of a data set, if it is there.
 pub fn find(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let given = std::env::var_os("LOPA_DATA").map(PathBuf::from);

@@ -1,8 +1,11 @@
 //! A small network, the command that runs it, and where real data are.
 
+#[allow(dead_code, reason = "tests of emulated boards use the other part")]
 mod data;
 
-use std::path::{Path, PathBuf};
+pub use data::data_set;
+
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Four nodes on synthetic data.
@@ -48,11 +51,4 @@ pub fn lopa(dir: &Path, arguments: &[&str]) -> Output {
 /// What it complained about.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The folder of a data set, for tests that need it: they are ignored unless asked for.
-#[track_caller]
-pub fn data_set(name: &str) -> PathBuf {
-    let how = format!("run `lopa data fetch {name}` in the workspace, or set LOPA_DATA");
-    data::folder(name).unwrap_or_else(|| panic!("this test needs the data set {name}: {how}"))
 }
