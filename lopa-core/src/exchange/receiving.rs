@@ -132,8 +132,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let changes = matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint);
         let changes = changes && self.state == Start::Sound;
-        // A host that missed the answer asks the same again.
-        let again = changes && self.changed == (echo, tag);
+        // A host that missed the answer asks the same again. No challenge is 0: that is no request yet.
+        let again = changes && echo != 0 && self.changed == (echo, tag);
         if changes && !again {
             if echo != self.host_challenge {
                 bump(&mut self.counters.stale);
