@@ -66,8 +66,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     fn proven(&mut self, at: usize, message: &Message<&[u8]>, hello: &Hello, now: Micros) {
         let Message { session, epoch: number, .. } = *message;
         let most = self.sent_up_to();
-        let far = hello.start > self.settings.rounds
-            || hello.start.saturating_mul(self.chunks) > u64::MAX / 2;
+        let beyond = |round: u64| {
+            round > self.settings.rounds || round.saturating_mul(self.chunks) > u64::MAX / 2
+        };
+        let far = beyond(hello.start) || (hello.round != u64::MAX && beyond(hello.round));
         let Some(n) = self.neighbours.get_mut(at) else { return };
         let weight = (n.peer.weight.to_bits() != hello.weight.to_bits()).then_some(Reason::Weight);
         if let Some(reason) = self.settings.identity.difference(&hello.identity).or(weight) {
