@@ -82,7 +82,7 @@ fn written(message: &Owned, cut: usize) -> Vec<u8> {
 fn longest(message: &Owned) -> usize {
     let values = values(message).len() / 4;
     match message.body {
-        Body::Reply(Reply { answer: Answer::Counters(_), .. }) => 188,
+        Body::Reply(Reply { answer: Answer::Counters(_), .. }) => 198,
         _ => message_len(values),
     }
 }
@@ -117,7 +117,7 @@ impl Book {
     }
 
     fn acks(&mut self, acks: &Acks) -> &mut Self {
-        self.number(acks.next).number(acks.held.len() as u64);
+        self.number(acks.next).number(acks.all).number(acks.held.len() as u64);
         for held in &acks.held {
             self.number(held.to).number(held.chunks);
         }
@@ -126,8 +126,9 @@ impl Book {
 
     fn hello(&mut self, hello: &Hello) -> &mut Self {
         self.number(hello.to).number(hello.challenge).number(hello.echo);
-        self.byte(hello.met.into()).byte(hello.dead.into()).byte(hello.resumed.into());
-        self.number(hello.start).number(hello.round).byte(hello.window).float(hello.weight);
+        self.byte(hello.ask.into()).byte(hello.without.into()).byte(hello.resumed.into());
+        self.number(hello.mark).number(hello.start).number(hello.round);
+        self.number(hello.next).number(hello.held).byte(hello.window).float(hello.weight);
         let identity = &hello.identity;
         self.number(identity.problem).number(identity.outer).number(identity.inner);
         self.byte(match identity.scheme {
@@ -168,7 +169,7 @@ impl Book {
             Answer::Done => self.byte(0),
             Answer::Cannot => self.byte(1),
             Answer::Status(s) => {
-                self.byte(2).number(s.session).number(s.round).number(s.rounds);
+                self.byte(2).number(s.session).number(s.challenge).number(s.round).number(s.rounds);
                 self.byte(s.met).byte(s.dead).byte(s.refused);
                 self.byte(s.paused.into()).byte(s.diverged.into())
             }
@@ -177,14 +178,14 @@ impl Book {
                 for counter in [
                     [c.sent, c.sent_bytes, c.received, c.received_bytes],
                     [c.repaired, c.corrupt, c.truncated, c.oversize],
-                    [c.malformed, c.foreign, c.stale, c.repeated],
-                    [c.early, c.non_finite, c.refused, c.epochs],
+                    [c.malformed, c.version, c.foreign, c.stale],
+                    [c.repeated, c.early, c.non_finite, c.refused],
                 ]
                 .concat()
                 {
                     self.number(counter);
                 }
-                self
+                self.number(c.epochs)
             }
             Answer::Metrics(m) => {
                 self.byte(4).float(m.outer_norm).float(m.direction_norm).float(m.inner_norm);
@@ -220,7 +221,7 @@ impl Book {
                 book.byte(3).number(refuse.to).number(refuse.echo).byte(reasons.unwrap() as u8)
             }
             Body::Request(request) => {
-                book.byte(4).number(request.to).number(request.session).number(request.tag);
+                book.byte(4).number(request.to).number(request.echo).number(request.tag);
                 book.ask(request.ask)
             }
             Body::Reply(reply) => book.byte(5).number(reply.tag).answer(&reply.answer),
@@ -229,8 +230,7 @@ impl Book {
     }
 }
 
-const REASONS: [Reason; 10] = [
-    Reason::Version,
+const REASONS: [Reason; 9] = [
     Reason::Problem,
     Reason::OuterDimension,
     Reason::InnerDimension,
@@ -342,8 +342,8 @@ fn bytes(floats: &[f32]) -> Vec<u8> {
     floats.iter().flat_map(|a| a.to_le_bytes()).collect()
 }
 
-fn acks<const N: usize>(next: u64, held: [(u32, u32); N]) -> Acks {
-    Acks { next, held: held.into_iter().map(|(to, chunks)| Held { to, chunks }).collect() }
+fn acks<const N: usize>(next: u64, all: u32, held: [(u32, u32); N]) -> Acks {
+    Acks { next, all, held: held.into_iter().map(|(to, chunks)| Held { to, chunks }).collect() }
 }
 
 /// The messages of the docs' examples.
@@ -353,26 +353,29 @@ fn messages() -> BTreeMap<&'static str, Owned> {
         to: 2,
         challenge: 0xcafe,
         echo: 0xbeef,
-        met: false,
-        dead: false,
+        ask: true,
+        without: false,
         resumed: false,
+        mark: 9,
         start: 250,
         round: 300,
+        next: 600,
+        held: 1,
         window: 4,
         weight: 0.25,
         identity: identity(),
     };
     let ask =
-        |tag, ask| message(HOST, 0, 0, Body::Request(Request { to: 1, session: 4, tag, ask }));
+        |tag, ask| message(HOST, 0, 0, Body::Request(Request { to: 1, echo: 0xface, tag, ask }));
     let reply = |tag, answer| message(1, 4, epoch, Body::Reply(Reply { tag, answer }));
     let (variable, offset) = (Variable::Hypergradient, 128);
     let data = |round, chunk, acks, values: &[f32]| {
         Body::Data(Data { round, chunk, acks, values: bytes(values) })
     };
     BTreeMap::from([
-        ("data", message(1, 4, epoch, data(300, 1, acks(601, [(2, 1)]), &[1.0, -0.75]))),
-        ("data-tracking", message(1, 4, 0, data(0, 0, acks(0, []), &[0.5, -2.0, 0.0, 3.0]))),
-        ("ack", message(2, 9, epoch, Body::Ack(acks(600, [(1, 3), (700, 0)])))),
+        ("data", message(1, 4, epoch, data(300, 1, acks(601, 1, []), &[1.0, -0.75]))),
+        ("data-tracking", message(1, 4, 0, data(0, 0, acks(0, 0, []), &[0.5, -2.0, 0.0, 3.0]))),
+        ("ack", message(2, 9, epoch, Body::Ack(acks(600, 1, [(1, 3)])))),
         ("hello", message(1, 4, epoch, Body::Hello(hello))),
         (
             "hello-after-boot",
@@ -380,7 +383,16 @@ fn messages() -> BTreeMap<&'static str, Owned> {
                 1,
                 4,
                 0,
-                Body::Hello(Hello { echo: 0, resumed: true, start: 0, round: u64::MAX, ..hello }),
+                Body::Hello(Hello {
+                    echo: 0,
+                    resumed: true,
+                    mark: 0,
+                    start: 0,
+                    round: u64::MAX,
+                    next: 0,
+                    held: 0,
+                    ..hello
+                }),
             ),
         ),
         (
@@ -397,6 +409,7 @@ fn messages() -> BTreeMap<&'static str, Owned> {
                 20,
                 Answer::Status(Status {
                     session: 4,
+                    challenge: 0xface,
                     round: 300,
                     rounds: 1_000,
                     met: 2,
@@ -421,6 +434,7 @@ fn messages() -> BTreeMap<&'static str, Owned> {
                     truncated: 2,
                     oversize: 1,
                     malformed: 0,
+                    version: 6,
                     foreign: 0,
                     stale: 4,
                     repeated: 5,
@@ -487,25 +501,25 @@ fn every_ask_reason_cause_and_variable_has_the_number_of_the_docs() {
     for (tag, reason) in REASONS.into_iter().enumerate() {
         let refuse = message(1, 0, 0, Body::Refuse(Refuse { to: 2, echo: 3, reason }));
         let bytes = postcard::to_stdvec(&refuse).unwrap();
-        assert_eq!(bytes, [1, 1, 0, 0, 3, 2, 3, tag as u8], "{reason:?}");
+        assert_eq!(bytes, [2, 1, 0, 0, 3, 2, 3, tag as u8], "{reason:?}");
         assert_eq!(bytes, Book::message(&refuse));
     }
     // One more than the last is nobody.
-    assert_eq!(decode(&[1, 1, 0, 0, 3, 2, 3, 10]), Err(MessageError::Malformed));
+    assert_eq!(decode(&[2, 1, 0, 0, 3, 2, 3, 9]), Err(MessageError::Malformed));
     for (tag, cause) in CAUSES.into_iter().enumerate() {
         let trouble = Trouble { cause, needed: 5, found: 6 };
         let answer = Answer::Refused(trouble);
         let reply = message(1, 0, 0, Body::Reply(Reply { tag: 9, answer }));
         let bytes = postcard::to_stdvec(&reply).unwrap();
-        assert_eq!(bytes, [1, 1, 0, 0, 5, 9, 6, tag as u8, 5, 6], "{cause:?}");
+        assert_eq!(bytes, [2, 1, 0, 0, 5, 9, 6, tag as u8, 5, 6], "{cause:?}");
         assert!(!trouble.to_string().is_empty());
     }
-    assert_eq!(decode(&[1, 1, 0, 0, 5, 9, 6, 17, 5, 6]), Err(MessageError::Malformed));
+    assert_eq!(decode(&[2, 1, 0, 0, 5, 9, 6, 17, 5, 6]), Err(MessageError::Malformed));
     let mut asks = vec![Ask::Start, Ask::Stop, Ask::Status, Ask::Counters, Ask::Metrics];
     asks.extend(VARIABLES.map(|variable| Ask::Read { variable, offset: 9 }));
     asks.push(Ask::Checkpoint);
     for ask in asks {
-        let request = Request { to: 2, session: 5, tag: 3, ask };
+        let request = Request { to: 2, echo: 5, tag: 3, ask };
         let request = message(HOST, 0, 0, Body::Request(request));
         assert_eq!(postcard::to_stdvec(&request).unwrap(), Book::message(&request), "{ask:?}");
     }
@@ -544,7 +558,7 @@ fn read<const N: usize>(stream: &[u8]) -> Vec<Result<Vec<u8>, FrameError>> {
 fn extremes(values: usize) -> Vec<Owned> {
     let (small, large) = (u32::MAX, u64::MAX);
     let values = vec![0xff; 4 * values];
-    let acks = acks(large, [(small, small); ACKS]);
+    let acks = acks(large, small, [(small, small); ACKS]);
     let identity = Identity {
         problem: small,
         outer: small,
@@ -560,11 +574,14 @@ fn extremes(values: usize) -> Vec<Owned> {
             to: small,
             challenge: small,
             echo: small,
-            met: true,
-            dead: true,
+            ask: true,
+            without: true,
             resumed: true,
+            mark: small,
             start: large,
             round: large,
+            next: large,
+            held: small,
             window: 255,
             weight: 1.0,
             identity,
@@ -572,7 +589,7 @@ fn extremes(values: usize) -> Vec<Owned> {
         Body::Refuse(Refuse { to: small, echo: small, reason: Reason::DuplicateNode }),
         Body::Request(Request {
             to: small,
-            session: small,
+            echo: small,
             tag: small,
             ask: Ask::Read { variable: Variable::Direction, offset: small },
         }),
@@ -580,6 +597,7 @@ fn extremes(values: usize) -> Vec<Owned> {
             tag: small,
             answer: Answer::Status(Status {
                 session: small,
+                challenge: small,
                 round: large,
                 rounds: large,
                 met: 255,
@@ -618,7 +636,7 @@ fn no_message_is_longer_than_message_len() {
         }
     }
     // Only the length of the values was not at its longest: three bytes for 4,096 floats.
-    assert_eq!((most, message_len(100) - 400), (131, 133));
+    assert_eq!((most, message_len(100) - 400), (136, 138));
     let counters = Counters {
         sent: u64::MAX,
         sent_bytes: u64::MAX,
@@ -629,6 +647,7 @@ fn no_message_is_longer_than_message_len() {
         truncated: u64::MAX,
         oversize: u64::MAX,
         malformed: u64::MAX,
+        version: u64::MAX,
         foreign: u64::MAX,
         stale: u64::MAX,
         repeated: u64::MAX,
@@ -639,8 +658,8 @@ fn no_message_is_longer_than_message_len() {
     };
     let body = Body::Reply(Reply { tag: u32::MAX, answer: Answer::Counters(counters) });
     let len = postcard::to_stdvec(&message(u32::MAX, u32::MAX, u64::MAX, body)).unwrap().len();
-    assert_eq!(len, 188);
-    assert_eq!((message_len(0), message_len(13), message_len(14)), (188, 188, 189));
+    assert_eq!(len, 198);
+    assert_eq!((message_len(0), message_len(15), message_len(16)), (198, 198, 202));
 }
 
 #[test]
@@ -663,9 +682,9 @@ fn no_frame_is_longer_than_frame_len() {
 fn a_chunk_of_64_floats_costs_what_the_docs_say() {
     let body = |next| {
         let values = bytes(&[1.5; 64]);
-        Body::Data(Data { round: 300, chunk: 1, acks: acks(next, [(2, 1)]), values })
+        Body::Data(Data { round: 300, chunk: 1, acks: acks(next, 1, []), values })
     };
-    for (epoch, most) in [(0, 22), ((1 << 16) | 2, 24)] {
+    for (epoch, most) in [(0, 21), ((1 << 16) | 2, 23)] {
         let len = written(&message(1, 4, epoch, body(601)), 64).len();
         assert!((most - 1..=most).contains(&(len - 256)), "{}", len - 256);
     }
@@ -698,16 +717,17 @@ fn nothing_but_a_message_of_this_version_is_read() {
 #[test]
 fn unknown_tags_are_malformed() {
     // Where a tag lies in an example, and the first number that means nothing.
-    let head = [1, 1, 4, 0];
+    let head = [2, 1, 4, 0];
     for (before, first, after) in [
-        (&[][..], 6, &[][..]),           // kinds
-        (&[3, 1, 2], 10, &[]),           // reasons
-        (&[4, 1, 4, 2], 7, &[]),         // asks
-        (&[4, 1, 4, 2, 5], 5, &[0]),     // variables asked for
-        (&[5, 2], 6, &[]),               // answers
-        (&[5, 2, 5], 5, &[0, 0]),        // variables answered
-        (&[2, 1, 2, 3], 2, &[0; 17]),    // bool: met
-        (&[2, 1, 2, 3, 0], 2, &[0; 16]), // bool: dead
+        (&[][..], 6, &[][..]),              // kinds
+        (&[3, 1, 2], 9, &[]),               // reasons
+        (&[4, 1, 4, 2], 7, &[]),            // asks
+        (&[4, 1, 4, 2, 5], 5, &[0]),        // variables asked for
+        (&[5, 2], 7, &[]),                  // answers
+        (&[5, 2, 5], 5, &[0, 0]),           // variables answered
+        (&[2, 1, 2, 3], 2, &[0; 19]),       // bool: ask
+        (&[2, 1, 2, 3, 0], 2, &[0; 18]),    // bool: without
+        (&[2, 1, 2, 3, 0, 1], 2, &[0; 17]), // bool: resumed
     ] {
         let with = |tag: &[u8]| decode(&[&head, before, tag, after].concat()).is_ok();
         for tag in first..=255_u8 {
@@ -717,8 +737,15 @@ fn unknown_tags_are_malformed() {
         }
     }
     // And the last ones that mean something.
-    for bytes in [&[3, 1, 2, 9][..], &[4, 1, 4, 2, 6], &[4, 1, 4, 2, 5, 4, 0], &[5, 2, 5, 4, 0, 0]]
-    {
+    let hello = [&[2, 1, 2, 3, 1, 1, 1][..], &[0; 17]].concat();
+    for bytes in [
+        &[3, 1, 2, 8][..],
+        &[4, 1, 4, 2, 6],
+        &[4, 1, 4, 2, 5, 4, 0],
+        &[5, 2, 5, 4, 0, 0],
+        &[5, 2, 6, 16, 0, 0],
+        &hello,
+    ] {
         assert!(decode(&[&head, bytes].concat()).is_ok(), "{bytes:02x?}");
     }
     // Hello: scheme and math.
@@ -734,8 +761,9 @@ fn unknown_tags_are_malformed() {
 
 #[test]
 fn lengths_that_lie_are_malformed() {
-    let data =
-        |len: &[u8], rest: usize| [&[1, 1, 4, 0, 0, 7, 1, 15, 0], len, &vec![0x3f; rest]].concat();
+    let data = |len: &[u8], rest: usize| {
+        [&[2, 1, 4, 0, 0, 7, 1, 15, 3, 0], len, &vec![0x3f; rest]].concat()
+    };
     assert!(decode(&data(&[8], 8)).is_ok());
     for (len, rest) in [
         (&[8][..], 7),
@@ -748,11 +776,12 @@ fn lengths_that_lie_are_malformed() {
     }
     // Eight acknowledgements are read, nine are not.
     let ack =
-        |count: u8| [&[1, 1, 4, 0, 1, 15, count][..], &vec![2; 2 * usize::from(count)]].concat();
+        |count: u8| [&[2, 1, 4, 0, 1, 15, 3, count][..], &vec![2; 2 * usize::from(count)]].concat();
     assert!(decode(&ack(8)).is_ok());
     assert_eq!(decode(&ack(9)), Err(MessageError::Malformed));
     // A number in more bytes than it needs is the same number; one that overflows is none.
-    let sender = |bytes: &[u8]| decode(&[&[1], bytes, &[4, 0, 1, 0, 0]].concat()).map(|m| m.sender);
+    let sender =
+        |bytes: &[u8]| decode(&[&[2], bytes, &[4, 0, 1, 0, 0, 0]].concat()).map(|m| m.sender);
     assert_eq!(sender(&[0x81, 0x80, 0x80, 0x80, 0x00]), Ok(1));
     assert_eq!(sender(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok(u32::MAX));
     assert_eq!(sender(&[0xff, 0xff, 0xff, 0xff, 0x1f]), Err(MessageError::Malformed));
@@ -798,8 +827,11 @@ fn value_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 fn some_acks() -> impl Strategy<Value = Acks> {
     let held = (small(), small()).prop_map(|(to, chunks)| Held { to, chunks });
-    (number(), prop::collection::vec(held, 0..=ACKS))
-        .prop_map(|(next, held)| Acks { next, held: held.into_iter().collect() })
+    (number(), small(), prop::collection::vec(held, 0..=ACKS)).prop_map(|(next, all, held)| Acks {
+        next,
+        all,
+        held: held.into_iter().collect(),
+    })
 }
 
 fn some_identity() -> impl Strategy<Value = Identity> {
@@ -819,22 +851,27 @@ fn some_identity() -> impl Strategy<Value = Identity> {
 }
 
 fn some_hello() -> impl Strategy<Value = Hello> {
-    let numbers = (small(), small(), small(), number(), number());
-    (numbers, any::<([bool; 3], u8)>(), float(), some_identity()).prop_map(
+    let small_numbers = [small(), small(), small(), small(), small()];
+    let numbers = [number(), number(), number()];
+    (small_numbers, numbers, any::<([bool; 3], u8)>(), float(), some_identity()).prop_map(
         |(
-            (to, challenge, echo, start, round),
-            ([met, dead, resumed], window),
+            [to, challenge, echo, mark, held],
+            [start, round, next],
+            ([ask, without, resumed], window),
             weight,
             identity,
         )| Hello {
             to,
             challenge,
             echo,
-            met,
-            dead,
+            ask,
+            without,
             resumed,
+            mark,
             start,
             round,
+            next,
+            held,
             window,
             weight,
             identity,
@@ -861,12 +898,22 @@ fn some_ask() -> impl Strategy<Value = Ask> {
 }
 
 fn some_answer() -> impl Strategy<Value = Answer<Vec<u8>>> {
-    let status = (small(), number(), number(), any::<([u8; 3], bool, bool)>()).prop_map(
-        |(session, round, rounds, ([met, dead, refused], paused, diverged))| {
-            Answer::Status(Status { session, round, rounds, met, dead, refused, paused, diverged })
-        },
-    );
-    let counters = prop::collection::vec(number(), 16).prop_map(|c| {
+    let status = ([small(), small()], [number(), number()], any::<([u8; 3], bool, bool)>())
+        .prop_map(|(small, numbers, ([met, dead, refused], paused, diverged))| {
+            let ([session, challenge], [round, rounds]) = (small, numbers);
+            Answer::Status(Status {
+                session,
+                challenge,
+                round,
+                rounds,
+                met,
+                dead,
+                refused,
+                paused,
+                diverged,
+            })
+        });
+    let counters = prop::collection::vec(number(), 17).prop_map(|c| {
         Answer::Counters(Counters {
             sent: c[0],
             sent_bytes: c[1],
@@ -877,13 +924,14 @@ fn some_answer() -> impl Strategy<Value = Answer<Vec<u8>>> {
             truncated: c[6],
             oversize: c[7],
             malformed: c[8],
-            foreign: c[9],
-            stale: c[10],
-            repeated: c[11],
-            early: c[12],
-            non_finite: c[13],
-            refused: c[14],
-            epochs: c[15],
+            version: c[9],
+            foreign: c[10],
+            stale: c[11],
+            repeated: c[12],
+            early: c[13],
+            non_finite: c[14],
+            refused: c[15],
+            epochs: c[16],
         })
     });
     let evaluations = [number(), number(), number(), number(), number()];
@@ -912,7 +960,7 @@ fn some_message() -> impl Strategy<Value = Owned> {
     let refuse = (small(), small(), prop::sample::select(&REASONS[..]))
         .prop_map(|(to, echo, reason)| Body::Refuse(Refuse { to, echo, reason }));
     let request = (small(), small(), small(), some_ask())
-        .prop_map(|(to, session, tag, ask)| Body::Request(Request { to, session, tag, ask }));
+        .prop_map(|(to, echo, tag, ask)| Body::Request(Request { to, echo, tag, ask }));
     let body = prop_oneof![
         data,
         some_acks().prop_map(Body::Ack),
