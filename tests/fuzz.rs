@@ -8,6 +8,7 @@ mod fuzzing;
 use std::fs;
 use std::path::Path;
 
+use fuzzing::Reached;
 use lopa_core::draw::{Draws, Purpose, Stream};
 use lopa_core::wire::Counters;
 
@@ -95,13 +96,18 @@ fn the_corpus_of_the_exchange_holds() {
         let found = results.iter().find(|(file, _)| file.ends_with(name));
         found.unwrap_or_else(|| panic!("{name} is gone")).1
     };
-    assert_eq!(reached("rounds-gt").round, 4);
-    assert_eq!(reached("rounds-lg-shared-link").round, 4);
+    for honest in ["rounds-gt", "rounds-lg-shared-link"] {
+        let Reached { round, counters, .. } = reached(honest);
+        assert_eq!((round, counters.epochs, counters.stale), (4, 0, 0), "{honest}");
+    }
     assert_eq!(reached("out-of-order").round, 1);
     assert!(reached("finished").finished && reached("divergence").diverged);
     assert!(reached("strangers").duplicate && reached("reboot").round == 3);
     assert!(reached("not-finite").counters.non_finite == 2 && reached("not-finite").round == 1);
     assert!(reached("dead-said").counters.epochs == 2 && reached("refusals").counters.refused > 7);
+    assert!(reached("torn").counters.epochs >= 3 && reached("epochs-around").counters.epochs > 10);
+    assert!(reached("requests").carried == 2 && reached("requests").counters.stale == 3);
+    assert!(reached("checkpoint").carried == 2 && reached("boot-not-counted").round > 4);
 }
 
 #[test]
@@ -121,6 +127,7 @@ fn the_exchange_bears_any_script() {
         ("corrupt", moved(|c| c.corrupt)),
         ("truncated", moved(|c| c.truncated)),
         ("malformed", moved(|c| c.malformed)),
+        ("version", moved(|c| c.version)),
         ("foreign", moved(|c| c.foreign)),
         ("stale", moved(|c| c.stale)),
         ("repeated", moved(|c| c.repeated)),
@@ -130,6 +137,7 @@ fn the_exchange_bears_any_script() {
         ("epochs", moved(|c| c.epochs)),
         ("two rounds", results.iter().filter(|reached| reached.round > 1).count()),
         ("divergence", results.iter().filter(|reached| reached.diverged).count()),
+        ("requests", results.iter().filter(|reached| reached.carried > 0).count()),
         ("end", results.iter().filter(|reached| reached.finished).count()),
         ("duplicate", results.iter().filter(|reached| reached.duplicate).count()),
     ] {

@@ -61,7 +61,7 @@ fn longest(message: &Message<&[u8]>) -> usize {
         Body::Data(data) => data.values.len(),
         Body::Reply(reply) => match reply.answer {
             wire::Answer::Values { values, .. } => values.len(),
-            wire::Answer::Counters(_) => 4 * 14,
+            wire::Answer::Counters(_) => 4 * 15,
             _ => 0,
         },
         _ => 0,

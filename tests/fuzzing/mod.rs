@@ -1,6 +1,8 @@
 //! What must hold for any bytes: shared by the seeded runs of the tests and the cargo-fuzz targets.
 #![allow(dead_code, unused_imports, reason = "each target uses its part")]
 
+mod actor;
+mod checks;
 mod decoding;
 mod harness;
 mod script;

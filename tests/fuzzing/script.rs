@@ -45,7 +45,7 @@ impl<'a> Script<'a> {
 
     /// A number near `near`, or an extreme one.
     pub fn around(&mut self, near: u64) -> u64 {
-        match self.byte() % 8 {
+        match self.byte() % 16 {
             0 => 0,
             1 => u64::MAX,
             2 => u64::MAX - 1,
@@ -53,6 +53,11 @@ impl<'a> Script<'a> {
             4 => near.wrapping_add(2),
             5 => near.wrapping_add(1 << 16),
             6 => near.wrapping_add(u64::from(self.byte())),
+            // Where numbers are compared around a circle.
+            8 => near.wrapping_add(1 << 62),
+            9 => near.wrapping_add((1 << 63) - 1),
+            10 => near.wrapping_add(1 << 63),
+            11 => near.wrapping_sub(1 << 16),
             _ => near.wrapping_add(1),
         }
     }

@@ -1,0 +1,266 @@
+//! What the script's side sends as one of the neighbours: honest frames, and honest frames with something wrong.
+
+use lopa_core::epoch::Epoch;
+use lopa_core::exchange::{Micros, Standing};
+use lopa_core::node::{Phase, Scheme};
+use lopa_core::wire::{Acks, Body, Data, HOST, Held, Hello};
+
+use super::harness::{Harness, NODE, OUTER, WINDOW, encode, message};
+use super::script::Script;
+
+/// What the script's side knows as one of the neighbours.
+pub(super) struct Actor {
+    pub number: u32,
+    pub link: usize,
+    pub weight: f32,
+    pub session: u32,
+    /// Counts the challenges it makes.
+    pub challenge: u32,
+    /// The node's challenge as last received; 0 for none.
+    pub heard: u32,
+    /// The epoch as last received, the round in which it began, and whether the node booted in it.
+    pub epoch: Epoch,
+    pub start: u64,
+    pub resumed: bool,
+    /// The epoch and the places of the node's chunks that were received.
+    pub got: (Epoch, Vec<u64>),
+
+    // What an onlooker knows of the node:
+    /// The session in which the node met it.
+    pub met_in: u32,
+    /// The challenge that the node gave last, if no greeting or refusal has used it up.
+    pub given: Option<u32>,
+    /// The challenge that the node received last.
+    pub told: Option<u32>,
+    /// When the node greeted it last.
+    pub greeted_at: Option<Micros>,
+    /// The places of its own chunks that the node has accepted in its epoch.
+    pub gave: Vec<u64>,
+}
+
+impl Actor {
+    pub fn new(number: u32, link: usize, weight: f32) -> Self {
+        Self {
+            number,
+            link,
+            weight,
+            session: 4,
+            challenge: 1_000 * (1 + number),
+            heard: 0,
+            epoch: Epoch::FIRST,
+            start: 0,
+            resumed: true,
+            got: (Epoch::FIRST, Vec::new()),
+            met_in: 0,
+            given: None,
+            told: None,
+            greeted_at: None,
+            gave: Vec::new(),
+        }
+    }
+}
+
+impl Harness {
+    /// The next chunk to mix, counted through all rounds.
+    pub(super) fn base(&self) -> u64 {
+        let chunk = self.settings.identity.chunk as usize;
+        let done = match self.watched.node.phase() {
+            Phase::Mixing { next } => next / chunk,
+            Phase::Ready | Phase::Diverged(_) => 0,
+        };
+        self.watched.node.state().round.saturating_mul(self.chunks()).saturating_add(done as u64)
+    }
+
+    pub(super) fn chunks(&self) -> u64 {
+        (OUTER as u64).div_ceil(u64::from(self.settings.identity.chunk))
+    }
+
+    /// The floats in a chunk of a round.
+    pub(super) fn values_in(&self, chunk: u32) -> usize {
+        let size = self.settings.identity.chunk as usize;
+        let start = (chunk as usize).saturating_mul(size).min(OUTER);
+        let vectors = if self.tracking() { 2 } else { 1 };
+        size.min(OUTER - start) * vectors
+    }
+
+    pub(super) fn tracking(&self) -> bool {
+        self.settings.identity.scheme == Scheme::GradientTracking
+    }
+
+    /// What the actor has: it mixes in step with the node.
+    fn honest_held(&self, who: usize) -> (u64, u32) {
+        let Actor { epoch, start, ref got, .. } = self.actors[who];
+        if epoch != self.watched.node.state().epoch {
+            return (start.saturating_mul(self.chunks()), 0);
+        }
+        let next = self.base();
+        let places = got.1.iter().filter_map(|place| place.checked_sub(next)).filter(|&at| at < 32);
+        let held = places.fold(0, |held, at| held | (1 << at));
+        (next, if got.0 == epoch { held } else { 0 })
+    }
+
+    pub(super) fn honest_hello(&mut self, who: usize) -> Body<&'static [u8]> {
+        let (next, held) = self.honest_held(who);
+        let ask = self.standing(self.actors[who].number) != Some(Standing::Met);
+        let actor = &mut self.actors[who];
+        actor.challenge += 1;
+        Body::Hello(Hello {
+            to: NODE,
+            challenge: actor.challenge,
+            echo: actor.heard,
+            ask,
+            without: false,
+            resumed: actor.resumed,
+            mark: actor.epoch.mark,
+            start: actor.start,
+            round: self.watched.node.state().round,
+            next,
+            held,
+            window: WINDOW as u8,
+            weight: actor.weight,
+            identity: self.settings.identity,
+        })
+    }
+
+    /// Some name the node, others tell it what they have of all their neighbours.
+    pub(super) fn honest_acks(&self, who: usize) -> Acks {
+        let (next, chunks) = self.honest_held(who);
+        if self.actors[who].number.is_multiple_of(2) {
+            return Acks { next, all: chunks, ..Acks::default() };
+        }
+        Acks { next, all: 0, held: [Held { to: NODE, chunks }].into_iter().collect() }
+    }
+
+    pub(super) fn honest_data(
+        &self,
+        who: usize,
+        ahead: u64,
+        seed: u8,
+    ) -> (Data<&'static [u8]>, Vec<u8>) {
+        let place = self.base().saturating_add(ahead);
+        let (round, chunk) = (place / self.chunks(), (place % self.chunks()) as u32);
+        let values = (0..self.values_in(chunk))
+            .flat_map(|at| (f32::from(seed) / 64.0 - at as f32).to_le_bytes())
+            .collect();
+        (Data { round, chunk, acks: self.honest_acks(who), values: &[] }, values)
+    }
+
+    /// An honest frame with one thing wrong.
+    pub(super) fn twisted(&mut self, script: &mut Script<'_>) {
+        let who = script.below(self.actors.len());
+        let Actor { number, mut link, session, epoch, .. } = self.actors[who];
+        let (data, mut values) = self.honest_data(who, 0, 7);
+        let mut body = match script.byte() % 4 {
+            0 | 1 => self.honest_hello(who),
+            2 => Body::Data(data),
+            _ => Body::Ack(data.acks),
+        };
+        let mut twisted = message(number, session, epoch.number, body.clone());
+        match (&mut body, script.byte() % 16) {
+            (_, 0) => {
+                twisted.sender = script.pick(&[NODE, HOST, 40, 1, 2, 700]);
+            }
+            (_, 1) => link = 1 - link,
+            (_, 2) => twisted.epoch = script.around(twisted.epoch),
+            (_, 3) => twisted.session = script.around(u64::from(session)) as u32,
+            (Body::Hello(hello), 4) => {
+                twisted.epoch = script.around(twisted.epoch);
+                hello.start = script.around(hello.start);
+            }
+            (Body::Hello(hello), 5) => match script.byte() % 4 {
+                0 => hello.mark = script.around(u64::from(hello.mark)) as u32,
+                1 => hello.start = script.around(hello.start),
+                2 => hello.next = script.around(hello.next),
+                _ => hello.held = script.around(u64::from(hello.held)) as u32,
+            },
+            (Body::Hello(hello), 6) => hello.without = true,
+            (Body::Hello(hello), 7) => {
+                (hello.without, twisted.epoch) = (true, script.around(twisted.epoch));
+            }
+            (Body::Hello(hello), 8) if script.byte() & 1 == 0 => hello.resumed = !hello.resumed,
+            (Body::Hello(hello), 8) => hello.ask = !hello.ask,
+            (Body::Hello(hello), 9) => hello.echo = hello.echo.wrapping_add(1),
+            (Body::Hello(hello), 10) => hello.window = script.pick(&[0, 1, 33, 255]),
+            (Body::Hello(hello), 11) => {
+                hello.weight = script.pick(&[f32::NAN, 0.0, -0.0, f32::INFINITY, 0.5]);
+            }
+            (Body::Hello(hello), 12) => match script.byte() % 7 {
+                0 => hello.identity.problem ^= 1,
+                1 => hello.identity.outer = script.pick(&[0, 4, 6, u32::MAX]),
+                2 => hello.identity.inner = script.pick(&[0, 3, u32::MAX]),
+                3 => {
+                    hello.identity.scheme = if self.tracking() {
+                        Scheme::LocalGradient
+                    } else {
+                        Scheme::GradientTracking
+                    };
+                }
+                4 => hello.identity.math = lopa_core::math::Kind::Micromath,
+                5 => hello.identity.chunk = script.pick(&[0, 1, 3, u32::MAX]),
+                _ => hello.identity.digest ^= 1,
+            },
+            (Body::Hello(hello), 13) => hello.to = script.pick(&[0, 40, number, HOST]),
+            (Body::Hello(hello), 14) => hello.round = script.around(hello.round),
+            (Body::Hello(hello), _) => hello.challenge = script.pick(&[0, 1, u32::MAX]),
+            (Body::Data(data), 4) => data.round = script.around(data.round),
+            (Body::Data(data), 5) => data.chunk = script.around(u64::from(data.chunk)) as u32,
+            (Body::Data(_), 6 | 7) => {
+                let bad = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+                let at = 4 * script.below(values.len() / 4);
+                values[at..at + 4].copy_from_slice(&script.pick(&bad).to_le_bytes());
+            }
+            (Body::Data(_), 8) => {
+                let huge = script.pick(&[f32::MAX, -f32::MAX, 1.0e30, f32::from_bits(1)]);
+                values.as_chunks_mut::<4>().0.fill(huge.to_le_bytes());
+            }
+            (Body::Data(_), 9 | 10) => values.resize(script.below(40), 0),
+            (Body::Data(Data { acks, .. }) | Body::Ack(acks), 11 | 12) => {
+                acks.next = script.around(acks.next);
+            }
+            (Body::Data(Data { acks, .. }) | Body::Ack(acks), 13) => {
+                acks.all = u32::MAX;
+                acks.held.iter_mut().for_each(|held| held.chunks = u32::MAX);
+            }
+            (Body::Data(Data { acks, .. }) | Body::Ack(acks), _) => {
+                while acks.held.push(Held { to: script.pick(&[NODE, 1, 40]), chunks: 5 }).is_ok() {}
+            }
+            _ => {}
+        }
+        if let Body::Data(data) = &mut body {
+            data.values = &values;
+        }
+        twisted.body = body;
+        self.send(link, &twisted);
+    }
+
+    /// An honest frame that is damaged on its way.
+    pub(super) fn damaged(&mut self, script: &mut Script<'_>) {
+        let who = script.below(self.actors.len());
+        let Actor { link, number, session, epoch, .. } = self.actors[who];
+        let (data, values) = self.honest_data(who, 0, 3);
+        let body = match script.byte() % 2 {
+            0 => self.honest_hello(who),
+            _ => Body::Data(Data { values: &values[..], ..data }),
+        };
+        let mut bytes = encode(&message(number, session, epoch.number, body));
+        let at = script.below(bytes.len());
+        match script.byte() % 4 {
+            0 => bytes[at] ^= 1 << script.below(8),
+            1 => bytes.truncate(at),
+            2 => {
+                bytes.remove(at);
+            }
+            _ => {
+                bytes.splice(at..at, script.bytes(12).iter().copied());
+            }
+        }
+        bytes.push(0);
+        self.receive(link, &bytes);
+    }
+
+    /// Sends something as one of the neighbours, in the epoch it knows.
+    pub(super) fn say(&mut self, who: usize, body: Body<&[u8]>) {
+        let Actor { link, number, session, epoch, .. } = self.actors[who];
+        self.send(link, &message(number, session, epoch.number, body));
+    }
+}

@@ -1,0 +1,475 @@
+//! What an exchange may make of what it receives, what it may send, and what holds at any time.
+
+use lopa_core::epoch::Epoch;
+use lopa_core::exchange::{Learner, Standing, Step};
+use lopa_core::node::Phase;
+use lopa_core::wire::{
+    self, Acks, Answer, Ask, Body, Counters, Data, FrameError, HOST, Hello, Message, MessageError,
+    Refuse, Request, message_len,
+};
+
+use super::actor::Actor;
+use super::harness::{
+    COUNTERS, Harness, LINKS, LONGEST, MOST_FRAMES, NODE, OUTER, TIMING, VALUES, WINDOW, encode,
+};
+
+/// What is known in advance of a frame that is well-formed.
+#[derive(Default)]
+struct Foreseen {
+    /// The actor whose greeting echoes the challenge given last.
+    proven: Option<usize>,
+    /// The actor that sent a chunk in step which has the right length and finite values, and the chunk's place.
+    chunk: Option<(usize, u64)>,
+    /// The chunk's place is beyond counting: whether its length is right is not foreseen.
+    uncounted: bool,
+}
+
+impl Harness {
+    pub(super) fn send(&mut self, link: usize, message: &Message<&[u8]>) {
+        let frame = encode(message);
+        self.receive(link, &frame);
+    }
+
+    pub(super) fn standing(&self, number: u32) -> Option<Standing> {
+        self.exchange.standings().find(|(node, _)| *node == number).map(|(_, standing)| standing)
+    }
+
+    fn standings(&self) -> Vec<(u32, Standing)> {
+        self.exchange.standings().collect()
+    }
+
+    /// Gives the exchange bytes, one frame at a time, and checks what it may make of them.
+    pub(super) fn receive(&mut self, link: usize, bytes: &[u8]) {
+        let mut from = 0;
+        for (at, &byte) in bytes.iter().enumerate() {
+            let Some(frame) = self.readers[link].push(byte) else { continue };
+            let frame = frame.map(<[u8]>::to_vec);
+            let piece = &bytes[from..=at];
+            from = at + 1;
+            self.frame(link, piece, frame.as_deref().map_err(|error| *error));
+        }
+        if from < bytes.len() {
+            let before = self.inside();
+            self.exchange.receive(link, &bytes[from..], self.now);
+            assert_eq!(before, self.inside(), "half a frame changed something");
+        }
+    }
+
+    /// One whole frame.
+    fn frame(&mut self, link: usize, piece: &[u8], frame: Result<&[u8], FrameError>) {
+        let before = *self.exchange.counters();
+        let mut expected = before;
+        expected.received_bytes += piece.len() as u64;
+        let decoded = frame.map(wire::decode);
+        let message = match &decoded {
+            Ok(Ok(message)) => Some(message),
+            _ => None,
+        };
+        let inside = message.is_none().then(|| self.inside());
+        let foreseen =
+            message.map_or_else(Foreseen::default, |m| self.foresee(link, m, &mut expected));
+        let counter = match &decoded {
+            Ok(Ok(_)) => &mut expected.received,
+            Ok(Err(MessageError::Version { .. })) => &mut expected.version,
+            Ok(Err(MessageError::Malformed)) => &mut expected.malformed,
+            Err(FrameError::Oversize) => &mut expected.oversize,
+            Err(FrameError::Truncated) => &mut expected.truncated,
+            Err(FrameError::Seal) => &mut expected.corrupt,
+        };
+        *counter += 1;
+        let (epoch, standings) = (self.exchange.epoch(), self.standings());
+        self.exchange.receive(link, piece, self.now);
+        let mut after = *self.exchange.counters();
+        if foreseen.proven.is_some() {
+            // What it leads to depends on where both are; but it leads to one thing only.
+            for (counter, expected) in [
+                (&mut after.refused, expected.refused),
+                (&mut after.epochs, expected.epochs),
+                (&mut after.malformed, expected.malformed),
+            ] {
+                assert!((expected..=expected + 1).contains(counter), "{decoded:?}");
+                *counter = expected;
+            }
+        } else if after.epochs == before.epochs {
+            let now = (self.exchange.epoch(), self.standings());
+            assert_eq!(now, (epoch, standings.clone()), "{decoded:?} was believed");
+        }
+        if foreseen.uncounted {
+            (after.malformed, after.non_finite) = (expected.malformed, expected.non_finite);
+        }
+        // What is lost, early or repeated depends on what was sent and what is held.
+        after.repaired = expected.repaired;
+        let beyond = (after.early + after.repeated) - (before.early + before.repeated);
+        assert!(beyond <= u64::from(foreseen.chunk.is_some() || foreseen.uncounted));
+        (after.early, after.repeated) = (expected.early, expected.repeated);
+        assert_eq!(after, expected, "{decoded:?}");
+        if let Some(inside) = inside {
+            assert_eq!(inside, self.inside(), "a bad frame changed more than a counter");
+        }
+        if self.exchange.epoch() != epoch {
+            self.actors.iter_mut().for_each(|actor| actor.gave.clear());
+        }
+        if let Some((who, place)) = foreseen.chunk.filter(|_| beyond == 0) {
+            let actor = &mut self.actors[who];
+            assert!(!actor.gave.contains(&place), "a chunk was accepted twice");
+            actor.gave.push(place);
+        }
+        // One that makes no sense leaves the neighbour as it was.
+        let understood = self.exchange.counters().malformed == before.malformed;
+        if let (Some(who), Some(message), true) = (foreseen.proven, message, understood) {
+            let number = self.actors[who].number;
+            if self.standing(number) == Some(Standing::Met) {
+                self.actors[who].met_in = message.session;
+            }
+        }
+    }
+
+    /// What a message does to the counters. What a greeting that is proven does to them is not foreseen.
+    fn foresee(
+        &mut self,
+        link: usize,
+        message: &Message<&[u8]>,
+        counters: &mut Counters,
+    ) -> Foreseen {
+        let mut foreseen = Foreseen::default();
+        let from = |a: &Actor| a.number == message.sender && a.link == link;
+        let who = self.actors.iter().position(from);
+        match &message.body {
+            Body::Request(request) if message.sender == HOST => {
+                self.foresee_request(request, counters);
+            }
+            Body::Hello(hello) => self.foresee_hello(who, message, hello, &mut foreseen, counters),
+            Body::Refuse(Refuse { to: NODE, echo, .. }) if message.sender != NODE => {
+                let Some(who) = who.filter(|&who| self.actors[who].given == Some(*echo)) else {
+                    return foreseen;
+                };
+                self.actors[who].given = None;
+                let standing = self.standing(message.sender);
+                if matches!(standing, Some(Standing::Met | Standing::Unmet)) {
+                    (counters.refused, counters.epochs) =
+                        (counters.refused + 1, counters.epochs + 1);
+                }
+            }
+            Body::Data(_) | Body::Ack(_) => {
+                let Some(who) = who else {
+                    counters.foreign += 1;
+                    return foreseen;
+                };
+                let met = self.standing(message.sender) == Some(Standing::Met);
+                let now = self.exchange.epoch();
+                if !met || message.epoch != now.number || self.actors[who].met_in != message.session
+                {
+                    counters.stale += 1;
+                } else if let Body::Data(data) = &message.body {
+                    self.foresee_data(who, data, &mut foreseen, counters);
+                }
+            }
+            _ => {}
+        }
+        foreseen
+    }
+
+    fn foresee_hello(
+        &mut self,
+        who: Option<usize>,
+        message: &Message<&[u8]>,
+        hello: &Hello,
+        foreseen: &mut Foreseen,
+        counters: &mut Counters,
+    ) {
+        if message.sender == NODE {
+            // A node with the same number is counted once; its own greeting may come back to it.
+            let own = [0, self.session].contains(&message.session);
+            counters.refused += u64::from(!own && !self.exchange.duplicate());
+            return;
+        }
+        if hello.to != NODE {
+            return;
+        }
+        let Some(who) = who else {
+            let known = self.actors.iter().any(|a| a.number == message.sender);
+            *(if known { &mut counters.refused } else { &mut counters.foreign }) += 1;
+            return;
+        };
+        let actor = &mut self.actors[who];
+        actor.told = Some(hello.challenge);
+        // An echo counts once.
+        if actor.given == Some(hello.echo) {
+            (actor.given, foreseen.proven) = (None, Some(who));
+        }
+    }
+
+    fn foresee_data(
+        &self,
+        who: usize,
+        data: &Data<&[u8]>,
+        foreseen: &mut Foreseen,
+        counters: &mut Counters,
+    ) {
+        let needed = 4 * self.values_in(data.chunk);
+        if data.round > u64::MAX / 4 {
+            foreseen.uncounted = true;
+        } else if u64::from(data.chunk) >= self.chunks() || data.values.len() != needed {
+            counters.malformed += 1;
+        } else if wire::floats(data.values).any(|a| !a.is_finite()) {
+            counters.non_finite += 1;
+        } else {
+            foreseen.chunk = Some((who, data.round * self.chunks() + u64::from(data.chunk)));
+        }
+    }
+
+    /// What changes something is carried out with the challenge of the last status, once.
+    fn foresee_request(&mut self, request: &Request, counters: &mut Counters) {
+        let Request { to: NODE, echo, tag, ask } = *request else { return };
+        if !matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint) {
+            return;
+        }
+        if self.changed == Some((echo, tag)) {
+            return;
+        }
+        if self.status.take_if(|challenge| *challenge == echo).is_none() {
+            counters.stale += 1;
+            return;
+        }
+        (self.changed, self.carried) = (Some((echo, tag)), self.carried + 1);
+        match ask {
+            Ask::Start => self.paused = false,
+            Ask::Stop => self.paused = true,
+            _ => self.checkpoint = true,
+        }
+    }
+
+    /// Everything in the exchange but its readers and counters.
+    fn inside(&self) -> String {
+        let text = format!("{:?}", self.exchange);
+        let (_, table) = text.split_once("table: ").unwrap();
+        let (head, rest) = table.split_once("Counters {").unwrap();
+        let (_, tail) = rest.split_once('}').unwrap();
+        [head, tail].concat()
+    }
+
+    /// Advances as the node's program would.
+    pub(super) fn work(&mut self) {
+        for _ in 0..2 {
+            let step = self.advance();
+            let informed = self.watched.state().epoch == self.exchange.epoch();
+            assert!(informed || matches!(step, Step::Diverged(_)), "the node knows the epoch");
+            self.check();
+            match step {
+                Step::Compute => {
+                    assert!(self.watched.state().round < self.settings.rounds && !self.paused);
+                    // If it diverges, the next advance tells.
+                    let _ = self.watched.node.compute(&mut self.scratch);
+                }
+                Step::Finished => {
+                    let rounds = self.settings.rounds;
+                    let had = self.watched.evaluations().hessian_vector;
+                    return assert!(self.watched.state().round >= rounds && had >= rounds / 2);
+                }
+                Step::Diverged(divergence) => {
+                    return assert_eq!(self.watched.phase(), Phase::Diverged(divergence));
+                }
+                Step::Paused => return assert!(self.paused),
+                Step::Wait => return,
+                Step::Mismatch => panic!("the settings describe the node"),
+            }
+        }
+    }
+
+    /// Advances, and notes what time alone changes: a neighbour that is given up gets a new challenge.
+    fn advance(&mut self) -> Step {
+        self.watched.mixes = 0;
+        let (before, epoch) = (self.standings(), self.exchange.epoch());
+        let step = self.exchange.advance(&mut self.watched, self.now);
+        for (actor, (number, standing)) in self.actors.iter_mut().zip(before) {
+            let now = self.exchange.standings().find(|(node, _)| *node == number).unwrap().1;
+            if now == Standing::Dead && now != standing {
+                actor.given = None;
+            }
+            assert!(now == standing || matches!(now, Standing::Dead | Standing::Unmet));
+            if self.exchange.epoch() != epoch {
+                actor.gave.clear();
+            }
+        }
+        step
+    }
+
+    /// Says all there is to say; then nothing is overdue.
+    pub(super) fn drain(&mut self) {
+        for link in 0..LINKS {
+            let count = (0..=MOST_FRAMES).take_while(|_| self.transmit(link, LONGEST)).count();
+            assert!(count <= MOST_FRAMES, "it does not stop talking on link {link}");
+        }
+        // The node's program may be about to compute; otherwise it would sleep until the deadline.
+        let step = self.advance();
+        if !matches!(step, Step::Compute) {
+            let deadline = self.exchange.deadline();
+            assert!(deadline > self.now, "{deadline} has passed at {}: it would spin", self.now);
+        }
+    }
+
+    /// One frame into a buffer of `room` bytes; whether there was one.
+    pub(super) fn transmit(&mut self, link: usize, room: usize) -> bool {
+        let mut buffer = vec![0xaa; room];
+        let before = *self.exchange.counters();
+        let len = self.exchange.transmit(link, &self.watched, self.now, &mut buffer);
+        let after = self.exchange.counters();
+        assert_eq!(after.sent - before.sent, u64::from(len.is_some()));
+        assert_eq!(after.sent_bytes - before.sent_bytes, len.unwrap_or(0) as u64);
+        let Some(len) = len else { return false };
+        let frames = super::decoding::reference(&buffer[..len], LONGEST);
+        let [Ok(bytes)] = &frames[..] else { panic!("{frames:?} was sent") };
+        assert!(link < LINKS && bytes.len() <= message_len(COUNTERS));
+        let message = wire::decode(bytes).expect("a message was sent");
+        let Message { sender, session, epoch, .. } = message;
+        if self.session == 0 && session != 0 {
+            // A node that cannot count its boots takes its session from the first challenge it is given.
+            assert!(session >> 31 == 1 && self.actors.iter().any(|a| a.told.is_some()));
+            self.session = session;
+        }
+        assert_eq!((sender, session, epoch), (NODE, self.session, self.exchange.epoch().number));
+        self.heard(link, &message);
+        true
+    }
+
+    /// What a frame of the node may say, and what the neighbours learn from it.
+    fn heard(&mut self, link: usize, message: &Message<&[u8]>) {
+        match &message.body {
+            Body::Hello(hello) => self.heard_hello(link, hello),
+            Body::Data(data) => self.heard_data(link, data),
+            Body::Ack(acks) => self.plausible(link, acks),
+            Body::Refuse(refuse) => {
+                let known = self.actors.iter().any(|actor| actor.number == refuse.to);
+                assert!(known || refuse.to == NODE, "{refuse:?}");
+            }
+            Body::Reply(reply) => {
+                assert!(self.tags.contains(&reply.tag), "{reply:?} was not asked for");
+                match reply.answer {
+                    Answer::Values { values, .. } => {
+                        assert!(values.len() <= 4 * VALUES);
+                        assert!(wire::floats(values).all(f32::is_finite));
+                    }
+                    Answer::Status(status) => {
+                        assert_eq!(status.paused, self.paused);
+                        assert_ne!(status.challenge, 0);
+                        // It stays the same until it is used up.
+                        assert!(self.status.is_none_or(|known| known == status.challenge));
+                        assert!(self.changed.is_none_or(|used| used.0 != status.challenge));
+                        self.status = Some(status.challenge);
+                    }
+                    _ => {}
+                }
+            }
+            Body::Request(_) => panic!("a node asks nothing"),
+        }
+    }
+
+    fn heard_hello(&mut self, link: usize, hello: &Hello) {
+        let (now, epoch) = (self.now, self.exchange.epoch());
+        let standing = self.standing(hello.to);
+        let mut actors = self.actors.iter_mut().filter(|a| a.link == link);
+        let actor = actors.find(|a| a.number == hello.to).expect("it is on that link");
+        assert_eq!(hello.weight.to_bits(), actor.weight.to_bits());
+        assert_eq!((hello.identity, hello.mark), (self.settings.identity, epoch.mark));
+        assert!(hello.challenge != 0 && usize::from(hello.window) == WINDOW);
+        assert_eq!(
+            hello.echo,
+            actor.told.unwrap_or(0),
+            "it echoes the last challenge it was given"
+        );
+        let counts = matches!(standing, Some(Standing::Met | Standing::Unmet));
+        assert_eq!(hello.without, !counts);
+        assert!(hello.ask || standing == Some(Standing::Met));
+        // A challenge is given until it is echoed.
+        assert!(actor.given.is_none_or(|given| given == hello.challenge));
+        assert!(actor.given.is_some() || actor.heard != hello.challenge);
+        // Greetings keep a distance; only one that lets the neighbour meet the node does not wait.
+        let soon = actor.greeted_at.is_some_and(|last| now < last + TIMING.retry / 8);
+        assert!(!soon || standing == Some(Standing::Met));
+        (actor.given, actor.greeted_at) = (Some(hello.challenge), Some(now));
+        let news = actor.epoch != epoch;
+        (actor.heard, actor.epoch, actor.start) = (hello.challenge, epoch, hello.start);
+        actor.resumed = hello.resumed;
+        if news {
+            actor.got = (epoch, Vec::new());
+        }
+        let next = hello.next;
+        let held = self.accepted(hello.to, next);
+        if standing == Some(Standing::Met) {
+            assert_eq!(hello.held, held, "it tells what it has");
+        }
+        if self.watched.state().epoch == epoch {
+            assert_eq!(next, self.base());
+        }
+    }
+
+    fn heard_data(&mut self, link: usize, data: &Data<&[u8]>) {
+        let (chunks, epoch) = (self.chunks(), self.exchange.epoch());
+        let state = self.watched.state();
+        assert!(u64::from(data.chunk) < chunks && data.round == state.round);
+        self.plausible(link, &data.acks);
+        let size = self.settings.identity.chunk as usize;
+        let from = data.chunk as usize * size;
+        let part = from..(from + size).min(OUTER);
+        let y = if self.tracking() { &state.y[part.clone()] } else { &[] };
+        let own: Vec<u8> = state.x[part].iter().chain(y).flat_map(|a| a.to_le_bytes()).collect();
+        assert_eq!(data.values, own, "it sends what it has");
+        let unmet = |a: &Actor| a.link == link && self.standing(a.number) == Some(Standing::Unmet);
+        assert!(!self.actors.iter().any(unmet), "it does not wait for all on the link");
+        let place = data.round.saturating_mul(chunks).saturating_add(u64::from(data.chunk));
+        for actor in self.actors.iter_mut().filter(|a| a.link == link && a.epoch == epoch) {
+            // Older places are below any acknowledgement.
+            actor.got.1.retain(|&at| at.saturating_add(8) > place);
+            actor.got.1.push(place);
+        }
+    }
+
+    /// The chunks of a neighbour from `next` on that the node has accepted.
+    fn accepted(&self, number: u32, next: u64) -> u32 {
+        let actor = self.actors.iter().find(|a| a.number == number).unwrap();
+        let ahead = actor.gave.iter().filter_map(|place| place.checked_sub(next));
+        ahead.fold(0, |held, at| held | (1 << at))
+    }
+
+    /// Acknowledgements name neighbours met on the link, and tell nothing but what was received.
+    fn plausible(&self, link: usize, acks: &Acks) {
+        assert_eq!(acks.next, self.base());
+        for held in &acks.held {
+            assert!(self.actors.iter().any(|a| a.number == held.to && a.link == link));
+            assert_eq!(self.standing(held.to), Some(Standing::Met));
+            assert_eq!(held.chunks, self.accepted(held.to, acks.next));
+            assert!(held.chunks < 1 << WINDOW && held.chunks & acks.all == acks.all);
+            assert_ne!(held.chunks, acks.all, "it need not be named");
+        }
+        let of = |a: &Actor| match self.standing(a.number) {
+            Some(Standing::Met) => Some(self.accepted(a.number, acks.next)),
+            Some(Standing::Unmet) => Some(0),
+            _ => None,
+        };
+        let all = self.actors.iter().filter(|a| a.link == link).filter_map(of);
+        assert_eq!(Some(acks.all), all.reduce(|a, b| a & b));
+    }
+
+    /// What holds at any time.
+    pub(super) fn check(&mut self) {
+        let state = self.watched.state();
+        for vector in [state.x, state.y, state.z, state.theta, state.v] {
+            assert!(vector.iter().all(|a| a.is_finite()), "{state:?}");
+        }
+        let (epoch, round, joined, counters) = self.seen;
+        let now: Epoch = self.exchange.epoch();
+        assert!(now == joined || now.is_later_than(joined.number), "from {joined:?} to {now:?}");
+        if state.epoch == epoch {
+            assert!(state.round == round || state.round == round + 1, "from {round}: {state:?}");
+        } else {
+            assert_eq!(state.epoch, now);
+            assert!(state.round <= self.settings.rounds, "{state:?}");
+        }
+        let numbers: Vec<u32> = self.exchange.standings().map(|(node, _)| node).collect();
+        assert!(numbers.iter().copied().eq(self.actors.iter().map(|actor| actor.number)));
+        assert_eq!(self.exchange.checkpoint_asked(), self.checkpoint);
+        let later = *self.exchange.counters();
+        assert!(later.epochs - counters.epochs >= u64::from(now != joined));
+        self.seen = (state.epoch, state.round, now, later);
+    }
+}
