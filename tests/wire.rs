@@ -242,7 +242,7 @@ const REASONS: [Reason; 9] = [
     Reason::DuplicateNode,
 ];
 
-const CAUSES: [Cause; 17] = [
+const CAUSES: [Cause; 19] = [
     Cause::NoBlob,
     Cause::Version,
     Cause::Length,
@@ -260,6 +260,8 @@ const CAUSES: [Cause; 17] = [
     Cause::Links,
     Cause::Chunk,
     Cause::Settings,
+    Cause::Key,
+    Cause::Boot,
 ];
 
 const VARIABLES: [Variable; 5] = [
@@ -514,7 +516,7 @@ fn every_ask_reason_cause_and_variable_has_the_number_of_the_docs() {
         assert_eq!(bytes, [2, 1, 0, 0, 5, 9, 6, tag as u8, 5, 6], "{cause:?}");
         assert!(!trouble.to_string().is_empty());
     }
-    assert_eq!(decode(&[2, 1, 0, 0, 5, 9, 6, 17, 5, 6]), Err(MessageError::Malformed));
+    assert_eq!(decode(&[2, 1, 0, 0, 5, 9, 6, 19, 5, 6]), Err(MessageError::Malformed));
     let mut asks = vec![Ask::Start, Ask::Stop, Ask::Status, Ask::Counters, Ask::Metrics];
     asks.extend(VARIABLES.map(|variable| Ask::Read { variable, offset: 9 }));
     asks.push(Ask::Checkpoint);

@@ -6,7 +6,7 @@ use lopa_core::exchange::{Micros, Standing, Timing};
 use lopa_core::node::{Buffers, Config, Node, Scheme};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
-use lopa_core::wire::{SEAL_LONGEST, Seal};
+use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
 use lopa_host::fault::Faults;
 use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
 use lopa_host::simulation::{SimulatedNode, Simulation};
@@ -112,7 +112,7 @@ pub fn bits(node: &QuadraticNode) -> Vec<u32> {
 
 /// The frame length an exchange needs.
 pub const fn frame(values: usize) -> usize {
-    lopa_core::wire::message_len(values) + SEAL_LONGEST
+    message_len(values) + SEAL_LONGEST
 }
 
 /// Lines without faults at 1 Mbit/s.
@@ -122,7 +122,7 @@ pub fn linking(wiring: Wiring, chunk: u32, values: usize) -> Linking {
     // A bus of the tests has a handful of nodes, a window up to eight chunks.
     let timing = Timing::uart(
         baud,
-        frame(values),
+        message_len(values) + Seal::PLAIN.overhead(),
         if wiring == Wiring::Direct { 8 } else { 32 },
         compute[1],
     );
