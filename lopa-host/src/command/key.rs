@@ -9,9 +9,9 @@ use super::{Failure, print};
 
 /// Makes a key for a network, in a new file that only you can read.
 ///
-/// With key = "FILE" in the table [links], all frames of the network are encrypted and authenticated: nobody without the
-/// key can read them, and forged frames are ignored and counted. lopa shard and lopa fleet carry the key to the boards
-/// with the blobs; the results are the same bits. The key is never printed. An existing file is not replaced.
+/// With key = "FILE" in its table "links", all frames of a network are encrypted and authenticated: nobody without the key
+/// can read them, and forged frames are ignored and counted. lopa shard and lopa fleet carry the key to the boards with
+/// the blobs; the results are the same bits. The key is never printed. An existing file is not replaced.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  lopa key network.key\n\nand in the experiment file:\n  [links]\n  key = \"network.key\""

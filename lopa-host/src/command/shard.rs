@@ -17,9 +17,10 @@ use super::{Failure, print};
 /// Writes the blobs of a network, one for each chip.
 ///
 /// A blob is what makes a chip this node: its number, neighbours, step sizes, problem and share of the data, with a
-/// checksum; with [links] key = "FILE" also the network's key, and then only you can read the files. It is flashed beside the image, which is the same on all chips. Writes node-0.blob and so on, and budget.csv
-/// with what each node takes of flash, RAM and line; blobs of a larger network that lay there are removed. What does not
-/// fit is refused before anything is written.
+/// checksum; if the table "links" has a key, that too, and then only you can read the files. It is flashed beside the
+/// image, which is the same on all chips. Writes node-0.blob and so on, and budget.csv with what each node takes of
+/// flash, RAM and line; blobs of a larger network that lay there are removed. What does not fit is refused before
+/// anything is written.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa shard network.toml --out blobs\n  \
                   lopa shard network.toml --out blobs --board pico\n  \
