@@ -105,7 +105,7 @@ fn the_corpus_of_the_exchange_holds() {
     assert!(reached("strangers").duplicate && reached("reboot").round == 3);
     assert!(reached("not-finite").counters.non_finite == 2 && reached("not-finite").round == 1);
     assert!(reached("dead-said").counters.epochs == 2 && reached("refusals").counters.refused > 7);
-    assert!(reached("torn").counters.epochs >= 3 && reached("epochs-around").counters.epochs > 10);
+    assert!(reached("torn").counters.epochs >= 3 && reached("epochs-around").counters.epochs >= 10);
     assert!(reached("requests").carried == 2 && reached("requests").counters.stale == 3);
     assert!(reached("checkpoint").carried == 2 && reached("boot-not-counted").round > 4);
 }

@@ -124,11 +124,18 @@ pub fn build(
     Ok(directory.join(program))
 }
 
-/// Builds one program for size and returns its image, or what went wrong.
+/// Builds one program for size, `bare` without its default features, and returns its image, or what went wrong.
 #[allow(dead_code, reason = "each test binary uses its part")]
-pub fn build_small(package: &str, program: &str, target: &str) -> Result<PathBuf, String> {
-    let directory = build_programs(package, &[program], target, &[], "z")?;
-    Ok(directory.join(program))
+pub fn build_small(
+    package: &str,
+    program: &str,
+    target: &str,
+    bare: bool,
+) -> Result<PathBuf, String> {
+    let (programs, level) = (&[program][..], Some("z"));
+    let build = image::Build { package, programs, target, features: &[], bare, level };
+    let directory = build.run(&image::folder(None));
+    Ok(directory.map_err(|error| format!("{program} for {target}: {error}"))?.join(program))
 }
 
 fn build_programs(
@@ -139,7 +146,7 @@ fn build_programs(
     level: &str,
 ) -> Result<PathBuf, String> {
     let level = Some(level).filter(|level| *level != "3");
-    let build = image::Build { package, programs, target, features, level };
+    let build = image::Build { package, programs, target, features, bare: false, level };
     build.run(&image::folder(None)).map_err(|error| format!("{programs:?} for {target}: {error}"))
 }
 

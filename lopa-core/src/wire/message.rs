@@ -16,7 +16,7 @@ pub const VERSION: u8 = 2;
 pub const HOST: u32 = u32::MAX;
 
 /// The acknowledgements of single neighbours that a frame carries at most; more wait for the next frame.
-pub const ACKS: usize = 8;
+pub const ACKS: usize = 4;
 
 /// A message: who speaks, in which epoch, and what.
 ///

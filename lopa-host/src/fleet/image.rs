@@ -66,6 +66,8 @@ pub struct Build<'a> {
     pub target: &'a str,
     /// Features.
     pub features: &'a [&'a str],
+    /// Whether the package's default features are left out.
+    pub bare: bool,
     /// The optimisation level, if not the firmware's own.
     pub level: Option<&'a str>,
 }
@@ -76,7 +78,7 @@ impl Build<'_> {
     /// # Errors
     /// Says what is missing, with the command that installs it.
     pub fn run(&self, firmware: &Path) -> Result<PathBuf, ImageError> {
-        let Self { package, programs, target, features, level } = *self;
+        let Self { package, programs, target, features, bare, level } = *self;
         let manifest = firmware.join("Cargo.toml");
         if !manifest.is_file() {
             return Err(ImageError::Missing(firmware.to_path_buf()));
@@ -92,6 +94,10 @@ impl Build<'_> {
         if let Some(level) = level {
             directory = directory.join(format!("level-{level}"));
             cargo.args(["--config", &format!("profile.release.opt-level={level:?}")]);
+        }
+        if bare {
+            directory = directory.join("bare");
+            cargo.arg("--no-default-features");
         }
         for feature in features {
             directory = directory.join(feature);
@@ -118,7 +124,8 @@ impl Build<'_> {
 /// Says what is missing, with the command that installs it.
 pub fn build(firmware: &Path, board: &Board) -> Result<PathBuf, ImageError> {
     let Board { name, target, features, .. } = *board;
-    let build = Build { package: name, programs: &[name], target, features, level: None };
+    let programs = &[name];
+    let build = Build { package: name, programs, target, features, bare: false, level: None };
     given(&build.run(firmware)?.join(name))
 }
 
