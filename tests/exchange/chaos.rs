@@ -528,8 +528,9 @@ fn run_to_the_end(seed: u64) {
     let Timing { silence, patience, .. } = chaos.timing;
     let limit = chaos.network.now() + 2 * patience + 40 * silence + 10 * rounds * 100_000;
     chaos.network.run(limit).unwrap();
-    chaos.network.run_for(2 * silence).unwrap();
-    chaos.network.run(limit).unwrap();
+    // One that booted when all was done may still wait for a neighbour that is off for good.
+    chaos.network.run_for(patience + 2 * silence).unwrap();
+    chaos.network.run(limit + 2 * patience).unwrap();
     chaos.bounded([0; 3]);
     for part in chaos.parts() {
         if let Err(reason) = chaos.together(&part) {
