@@ -181,12 +181,12 @@ fn answers(plan: Seal, works: bool, asks: &[(Seal, Ask)]) -> Vec<Option<(u32, Re
             assert!(program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }
     };
-    let mut found = Vec::new();
+    let (mut found, mut echo) = (Vec::new(), 0);
     for (tag, (seal, ask)) in (1..).zip(asks) {
         turn();
         host.0.borrow_mut()[1].clear();
         let mut frame = [0; 300];
-        let len = wire::encode(&request(tag, *ask), seal, &mut frame).unwrap();
+        let len = wire::encode(&request(echo, tag, *ask), seal, &mut frame).unwrap();
         host.0.borrow_mut()[0].extend(&frame[..len]);
         turn();
         let mut reader = FrameReader::<1024>::new(*seal);
@@ -194,6 +194,9 @@ fn answers(plan: Seal, works: bool, asks: &[(Seal, Ask)]) -> Vec<Option<(u32, Re
         let replies = said.into_iter().filter_map(|byte| {
             let message = wire::decode(reader.push(byte)?.ok()?).ok()?;
             let Body::Reply(reply) = message.body else { return None };
+            if let Answer::Status(status) = &reply.answer {
+                echo = status.challenge;
+            }
             Some((message.session, Reply::from(reply.answer)))
         });
         found.push(replies.last());
@@ -201,8 +204,8 @@ fn answers(plan: Seal, works: bool, asks: &[(Seal, Ask)]) -> Vec<Option<(u32, Re
     found
 }
 
-fn request(tag: u32, ask: Ask) -> Message<wire::Floats<'static>> {
-    let body = Body::Request(Request { to: 0, session: 0, tag, ask });
+fn request(echo: u32, tag: u32, ask: Ask) -> Message<wire::Floats<'static>> {
+    let body = Body::Request(Request { to: 0, echo, tag, ask });
     Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }
 }
 
