@@ -198,7 +198,7 @@ fn prepare<'b, 'm, F: Mapped>(
         }
     };
     let counted = boot != NOT_COUNTED;
-    let restored = counted && store.restore(&mut node);
+    let restored = counted && store.restore(&mut node, blob.identity().digest);
     let round = node.state().round;
     info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
     // Not collected: that would panic if there were too many.

@@ -3,7 +3,7 @@
 //! | erase units | what |
 //! |---|---|
 //! | 2 | boots: one page a boot, its number and the complement; when one unit is full, the other is erased |
-//! | half of the rest | a slot: a page with a sequence number, its complement and a length, then a checkpoint |
+//! | half of the rest | a slot: a page with a sequence number, its complement, a length and the network, then a checkpoint |
 //! | the other half | another slot |
 //!
 //! Slots are written in turn, so power may go at any moment: the other slot is whole.
@@ -39,6 +39,8 @@ pub struct Store<F> {
     sequence: u32,
     /// The slot to write next.
     next: usize,
+    /// What the network agrees on, as a number: a checkpoint of another network is not this node's.
+    network: u64,
 }
 
 impl<F: Mapped> Store<F> {
@@ -49,7 +51,7 @@ impl<F: Mapped> Store<F> {
 
     /// A store in flash, blank or not.
     pub const fn new(flash: F) -> Self {
-        Self { flash, sequence: 0, next: 0 }
+        Self { flash, sequence: 0, next: 0, network: 0 }
     }
 
     /// The bytes of a slot, its first page included.
@@ -102,15 +104,21 @@ impl<F: Mapped> Store<F> {
                 other
             }
         };
-        self.write(at, &numbered(number, 0))?;
-        Ok(number)
+        self.write(at, &numbered(number, 0, u64::MAX))?;
+        // Worn flash may take a number and not keep it: the next boot would get the same.
+        if self.number(at) == Some(number) { Ok(number) } else { Err(StoreError::Flash) }
     }
 
     /// Puts a node back to the newest checkpoint that is whole and its own. Tells whether there was one.
+    ///
+    /// `network` is a digest of what the network agrees on: with other weights, step sizes or rounds a node must not go
+    /// on where it was, for its neighbours would not notice.
     pub fn restore<P: Problem, X: Storage, T: Storage, D: Storage>(
         &mut self,
         node: &mut Node<P, X, T, D>,
+        network: u64,
     ) -> bool {
+        self.network = network;
         let mut slots = [0, 1].map(|slot| (self.number(self.slot(slot)), slot));
         slots.sort_unstable_by(|a, b| b.cmp(a));
         // What is written next must be newer than any, good or bad.
@@ -119,7 +127,12 @@ impl<F: Mapped> Store<F> {
             let start = self.slot(slot) + PAGE;
             let bytes = self.flash.bytes();
             let checkpoint = bytes.get(start..start + node.checkpoint_len());
-            if number.is_some() && checkpoint.is_some_and(|bytes| node.restore(bytes).is_ok()) {
+            let own =
+                bytes.get(start - PAGE + 12..start - PAGE + 20) == Some(&network.to_le_bytes()[..]);
+            if own
+                && number.is_some()
+                && checkpoint.is_some_and(|bytes| node.restore(bytes).is_ok())
+            {
                 self.next = 1 - slot;
                 return true;
             }
@@ -158,16 +171,16 @@ impl<F: Mapped> Store<F> {
             self.write(at, &page)?;
         }
         let sequence = self.sequence.wrapping_add(1);
-        self.write(start, &numbered(sequence, len as u32))?;
+        self.write(start, &numbered(sequence, len as u32, self.network))?;
         (self.sequence, self.next) = (sequence, 1 - self.next);
         Ok(())
     }
 }
 
-/// A page with a number, its complement, and one more number.
-fn numbered(number: u32, more: u32) -> [u8; PAGE] {
+/// A page with a number, its complement, one more number, and a long one.
+fn numbered(number: u32, more: u32, long: u64) -> [u8; PAGE] {
     let mut page = [0xff; PAGE];
-    let words = [number, !number, more].map(u32::to_le_bytes);
+    let words = [number, !number, more, long as u32, (long >> 32) as u32].map(u32::to_le_bytes);
     page.iter_mut().zip(words.as_flattened()).for_each(|(place, byte)| *place = *byte);
     page
 }

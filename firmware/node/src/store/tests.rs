@@ -155,10 +155,13 @@ fn bits(node: &TestNode) -> Vec<u32> {
     [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect()
 }
 
+/// What the network of these tests agrees on.
+const NETWORK: u64 = 0x0123_4567_89ab_cdef;
+
 /// The round of the checkpoint in flash, whose every bit is checked; none if there is none.
 fn restored(flash: &Flash) -> (Store<Flash>, Option<u64>) {
     let (mut store, mut found) = (Store::new(flash.again(None)), node());
-    let there = store.restore(&mut found);
+    let there = store.restore(&mut found, NETWORK);
     let round = found.state().round;
     assert_eq!(bits(&found), bits(&after(round)), "round {round}");
     (store, there.then_some(round))
@@ -250,4 +253,14 @@ fn without_room_nothing_is_written() {
     let words = after(1);
     assert_eq!(store.save(words.checkpoint().unwrap()), Err(StoreError::Room { room: 2 * UNIT }));
     assert_eq!(store.flash.steps, 0);
+}
+
+#[test]
+fn a_checkpoint_of_another_network_is_not_this_nodes() {
+    let (_, flash) = save(&Flash::blank(), 3, None);
+    assert_eq!(restored(&flash).1, Some(3));
+    let mut store = Store::new(flash.clone());
+    assert!(!store.restore(&mut node(), NETWORK + 1));
+    // It is left alone until it is overwritten.
+    assert_eq!(restored(&flash).1, Some(3));
 }
