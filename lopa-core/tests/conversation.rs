@@ -525,6 +525,21 @@ fn bad_settings_are_refused_by_name() {
 }
 
 #[test]
+fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
+    let timing = Timing { retry_most: 0, ..TIMING };
+    let hasty = |node| Settings { timing, ..settings(node) };
+    let (mut a, mut b) = (Party::new(hasty(0), &[peer(1)]), Party::new(hasty(1), &[peer(0)]));
+    exchange_turns(&mut a, &mut b, 0..20);
+    let mut buffer = [0; wire::frame_len(FRAME)];
+    for now in [30 * TURN, 60 * TURN, 90 * TURN] {
+        a.line.advance(&mut a.node, now);
+        let frames =
+            (0..100).take_while(|_| a.line.transmit(0, &a.node, now, &mut buffer).is_some());
+        assert!(frames.count() < 20, "it does not stop talking");
+    }
+}
+
+#[test]
 fn a_lying_greeting_gets_nowhere() {
     // Right in everything, but it does not echo the challenge: it is answered, not believed.
     let mut a = Party::new(settings(0), &[peer(1)]);

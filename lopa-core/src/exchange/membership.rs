@@ -49,6 +49,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     /// Gives a neighbour up; tells whether rounds waited for it.
     fn give_up(&mut self, at: usize, standing: Standing, now: Micros) -> bool {
         let probe = now.saturating_add(self.settings.timing.probe);
+        // It no longer waits for this one: from now on its own round counts.
+        self.settled = true;
         let Some(n) = self.neighbours.get_mut(at) else { return false };
         let counted = n.counts();
         (n.standing, n.hello_at) = (standing, Some(probe));
@@ -67,7 +69,6 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             }
         }
         if anyone {
-            self.settled = true;
             self.begin(self.epoch.number, self.round, now);
         }
     }

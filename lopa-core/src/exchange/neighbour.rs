@@ -206,7 +206,16 @@ impl Neighbour {
     pub fn contradicts(&self, next: u64, held: u32, most: u64) -> bool {
         let (then, had) = self.seen;
         match next.checked_sub(then) {
-            Some(ahead) => next > most || shifted(had, ahead) & !held != 0,
+            // It cannot hold what was not sent, nor have lost what it held.
+            Some(ahead) => {
+                let beyond = most.checked_sub(next).map_or(u32::MAX, |sent| {
+                    u32::try_from(sent)
+                        .ok()
+                        .and_then(|sent| u32::MAX.checked_shl(sent))
+                        .unwrap_or(0)
+                });
+                held & beyond != 0 || next > most || shifted(had, ahead) & !held != 0
+            }
             None => true,
         }
     }
@@ -219,7 +228,7 @@ impl Neighbour {
         let lost = (self.sent & !self.held).count_ones();
         self.sent = self.held;
         self.retry_at = None;
-        self.pause = self.pause.saturating_mul(2).min(timing.retry_most);
+        self.pause = self.pause.saturating_mul(2).min(timing.retry_most).max(timing.retry);
         lost
     }
 

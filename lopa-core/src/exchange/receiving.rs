@@ -103,6 +103,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             }
             _ => &mut self.counters.repeated,
         };
+        if ahead.is_some_and(|ahead| ahead >= WINDOW as u64) {
+            // It takes our window for larger than it is: a greeting will tell.
+            neighbour.greet_soon(now, self.settings.timing.retry);
+        }
         bump(counter);
         // Its picture of us is old.
         neighbour.ack_by(now.max(neighbour.told_at.saturating_add(delay)));

@@ -193,17 +193,17 @@ impl Client {
 
     /// Sends a question with the tag of the last one.
     fn send_again(&mut self, ask: Ask) {
-        self.put(ask, &self.seal);
+        self.put(ask, self.challenge, &self.seal);
         // A node that does not start understands plain questions only, and answers with the reason.
         if self.unheard && self.seal.is_keyed() {
-            self.put(Ask::Status, &Seal::PLAIN);
+            self.put(Ask::Status, 0, &Seal::PLAIN);
         }
         self.unheard = true;
     }
 
     /// Puts a question on the line. A line that takes nothing now loses it, as lines do.
-    fn put(&self, ask: Ask, seal: &Seal) {
-        let (tag, echo) = (self.tag, self.challenge);
+    fn put(&self, ask: Ask, echo: u32, seal: &Seal) {
+        let tag = self.tag;
         let body = Body::Request(Request { to: self.node, echo, tag, ask });
         let message = Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body };
         let mut frame = vec![0; wire::frame_len(wire::message_len(0))];
