@@ -1,6 +1,6 @@
 //! Whatever the links do, the bits do not change; and what that costs.
 
-use crate::fleet::{Fleet, LONG, bits, frame, linking, star};
+use super::fleet::{Fleet, LONG, bits, frame, linking, star, topologies};
 use lopa_core::node::{Scheme, Scratch};
 use lopa_core::wire::Counters;
 use lopa_host::fault::Faults;
@@ -22,15 +22,6 @@ pub fn same_bits<const WINDOW: usize, const VALUES: usize, const FRAME: usize>(
         assert_eq!((counters.malformed, counters.refused, counters.non_finite), (0, 0, 0));
     }
     (0..network.len()).map(|number| *network.exchange(number).counters()).collect()
-}
-
-prop_compose! {
-    /// A connected graph: a random tree and some more links.
-    fn topologies()(nodes in 1_u32..7, choices in prop::collection::vec(any::<u32>(), 12)) -> Topology {
-        let tree = (1..nodes).map(|node| (choices[node as usize] % node, node));
-        let more = choices[7..].iter().map(|c| (c % nodes, (c / 8) % nodes)).filter(|(a, b)| a != b);
-        Topology::new(nodes, tree.chain(more)).unwrap()
-    }
 }
 
 prop_compose! {
@@ -56,7 +47,7 @@ proptest! {
 
     #[test]
     fn any_network_over_any_lines_ends_with_the_same_bits(
-        topology in topologies(),
+        topology in topologies(1..7),
         faults in faults(),
         tracking in any::<bool>(),
         wiring in prop::sample::select(vec![Wiring::Direct, Wiring::Routed, Wiring::Bus]),

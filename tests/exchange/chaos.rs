@@ -5,8 +5,8 @@
 //! A failure prints its seed. Any seed, or range of seeds, can be run alone:
 //!
 //! ```sh
-//! LOPA_CHAOS=1234 cargo test -p lopa-tests --test exchange chaos -- --nocapture
-//! LOPA_CHAOS=0..2000 cargo test -p lopa-tests --test exchange chaos -- --nocapture
+//! LOPA_CHAOS=1234 cargo test -p lopa-tests exchange::chaos -- --nocapture
+//! LOPA_CHAOS=0..2000 cargo test -p lopa-tests exchange::chaos -- --nocapture
 //! ```
 
 use std::ops::Range;
@@ -22,8 +22,8 @@ use lopa_host::linked::{Clock, Linking, Wiring};
 use lopa_host::topology::Topology;
 use rayon::prelude::*;
 
-use crate::fleet::{Fleet, Network, QuadraticNode, VALUES, drift, frame, linking};
-use crate::forge;
+use super::fleet::{Fleet, Network, QuadraticNode, VALUES, drift, frame, linking};
+use super::forge;
 
 /// Seeds of the test command.
 const SEEDS: Range<u64> = 0..100;

@@ -1,5 +1,7 @@
 //! Networks of random quadratics for the tests of the exchange, in one memory and over links.
 
+use std::ops::Range;
+
 use lopa_core::batch::Sampler;
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::exchange::{Micros, Standing, Timing};
@@ -11,8 +13,9 @@ use lopa_host::fault::Faults;
 use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
 use lopa_host::simulation::{SimulatedNode, Simulation};
 use lopa_host::topology::Topology;
+use proptest::prelude::*;
 
-use crate::optimum::optimum;
+use crate::reference::optimum::optimum;
 
 /// A node on a quadratic.
 pub type QuadraticNode = SimulatedNode<Quadratic<'static>>;
@@ -222,4 +225,16 @@ pub fn restored(fleet: &Fleet, number: usize, checkpoint: &[u8]) -> QuadraticNod
 pub fn standing(network: &Network, node: usize, neighbour: usize) -> Standing {
     let mut all = network.exchange(node).standings();
     all.find(|(number, _)| *number as usize == neighbour).unwrap().1
+}
+
+prop_compose! {
+    /// A connected graph: a random tree and some more links.
+    pub fn topologies(nodes: Range<u32>)(
+        nodes in nodes,
+        choices in prop::collection::vec(any::<u32>(), 12),
+    ) -> Topology {
+        let tree = (1..nodes).map(|node| (choices[node as usize] % node, node));
+        let more = choices[7..].iter().map(|c| (c % nodes, (c / 8) % nodes)).filter(|(a, b)| a != b);
+        Topology::new(nodes, tree.chain(more)).unwrap()
+    }
 }

@@ -5,7 +5,7 @@ use lopa_core::wire::{
     self, Body, FrameReader, FrameWriter, Hello, Message, Reason, Refuse, Seal, VERSION,
 };
 
-use crate::fleet::{Network, VALUES, frame};
+use super::fleet::{Network, VALUES, frame};
 
 /// What an attacker makes of a greeting it heard: frames to be sent to a node as if another had sent them.
 type Answer<'a> = &'a mut dyn FnMut(&Heard) -> Option<Forged>;

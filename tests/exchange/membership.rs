@@ -1,6 +1,6 @@
 //! Nodes that die, come back, or are cut off: the rest goes on, to the optimum of those who are there.
 
-use crate::fleet::{
+use super::fleet::{
     Fleet, LONG, Network, QuadraticNode, distance, plain, restored, saved, standing, tracking,
 };
 use lopa_core::exchange::{Micros, Standing};

@@ -8,8 +8,8 @@ use lopa_core::wire::Counters;
 use lopa_host::linked::{LINKS, Linking, Wiring};
 use lopa_host::topology::Topology;
 
-use crate::bits::same_bits;
-use crate::fleet::{Fleet, frame, linking};
+use super::bits::same_bits;
+use super::fleet::{Fleet, frame, linking};
 
 const WIRINGS: [Wiring; 3] = [Wiring::Direct, Wiring::Routed, Wiring::Bus];
 

@@ -1,6 +1,8 @@
 //! Whole fleets that reboot from their checkpoints, of one round or of several: all meet, and end where they should.
 
-use crate::fleet::{Fleet, LONG, Network, QuadraticNode, bits, path, plain, restored, tracking};
+use super::fleet::{
+    Fleet, LONG, Network, QuadraticNode, bits, path, plain, restored, topologies, tracking,
+};
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Standing, Timing};
 use lopa_core::node::Scratch;
@@ -186,15 +188,6 @@ fn all_but_one_reboot_beside_one_in_a_later_epoch() {
     }
 }
 
-prop_compose! {
-    /// A connected graph: a random tree and some more links.
-    fn topologies()(nodes in 2_u32..6, choices in prop::collection::vec(any::<u32>(), 12)) -> Topology {
-        let tree = (1..nodes).map(|node| (choices[node as usize] % node, node));
-        let more = choices[7..9].iter().map(|c| (c % nodes, (c / 8) % nodes)).filter(|(a, b)| a != b);
-        Topology::new(nodes, tree.chain(more)).unwrap()
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 60,
@@ -205,7 +198,7 @@ proptest! {
 
     #[test]
     fn any_checkpoints_over_any_lines_end_well(
-        topology in topologies(),
+        topology in topologies(2..6),
         picks in prop::collection::vec((0..3_usize, 0_u64..90), 6),
         late in prop::collection::vec(prop::option::of(0_u64..60_000), 6),
         [drop, corrupt, duplicate, reorder] in [0.0_f32..0.3, 0.0..0.1, 0.0..0.1, 0.0..0.1],

@@ -8,11 +8,11 @@ use lopa_host::fault::Faults;
 use lopa_host::linked::Wiring;
 use lopa_host::topology::Topology;
 
-use crate::fleet::{
+use super::fleet::{
     Fleet, LONG, Network, bits, distance, drift, path, plain, rebooted, restored, saved, standing,
     tracking,
 };
-use crate::forge::{Forged, attack, head, refusal};
+use super::forge::{Forged, attack, head, refusal};
 
 fn network(fleet: &Fleet) -> Network {
     let mut network: Network = fleet.linked(plain(Wiring::Direct));

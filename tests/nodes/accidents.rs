@@ -6,8 +6,8 @@ use lopa_host::fleet::{Accident, Emulated};
 use lopa_host::quadratics::QuadraticRecipe;
 use lopa_host::run::Prepared;
 
-use super::optimum::optimum;
 use super::{fleet, prepared, run};
+use crate::reference::optimum::optimum;
 
 const NODES: usize = 5;
 const ROUNDS: u64 = 400;

@@ -16,7 +16,7 @@ fn ten_boards_learn_mnist() {
         r#"
         network = {{ nodes = 10 }}
         problem = {{ kind = "logistic" }}
-        run = {{ iterations = 100, record_every = 100, x0 = -6.0, checkpoint_every = 50 }}
+        run = {{ iterations = 40, record_every = 40, x0 = -6.0, checkpoint_every = 20 }}
         [data]
         source = "mnist"
         dir = {dir:?}
@@ -41,7 +41,7 @@ fn ten_boards_learn_mnist() {
     let measured = measure(&prepared, &readings, &reference, false, 0.0).unwrap();
     let accuracy = measured.record.last("test_accuracy").unwrap();
     println!("test accuracy of the boards' own states: {accuracy}");
-    assert!(accuracy > 0.99, "{accuracy}");
+    assert!(accuracy > 0.98, "{accuracy}");
 }
 
 #[test]

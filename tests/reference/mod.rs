@@ -6,7 +6,6 @@
 //! them, and `fleet` drives `lopa_core` over a network.
 
 #![allow(clippy::disallowed_methods, reason = "a yardstick in f64: its last bits do not matter")]
-#![allow(dead_code, reason = "every test takes what it needs")]
 
 pub mod algorithm;
 pub mod differences;
@@ -16,6 +15,7 @@ pub mod fleet;
 pub mod graphs;
 pub mod losses;
 pub mod matrix;
+pub mod optimum;
 pub mod oracles;
 
 /// Answers to the five questions a node asks in a round.

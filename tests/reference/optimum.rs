@@ -2,7 +2,7 @@
 
 use lopa_core::problems::Quadratic;
 
-use crate::matrix;
+use super::matrix;
 
 /// The exact optimum of quadratics together, in f64.
 pub fn optimum(problems: &[Quadratic<'_>]) -> Vec<f64> {

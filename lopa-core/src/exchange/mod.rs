@@ -58,7 +58,7 @@
 //! | ring of 4 on a shared bus | 392 | 1.015 | 1.009 |
 //!
 //! ```sh
-//! cargo test -p lopa-tests --test exchange without_loss -- --nocapture
+//! cargo test -p lopa-tests exchange::bits::without_loss -- --nocapture
 //! ```
 //!
 //! What loss adds in frames, bytes and repairs is in `tests/exchange/loss.table`, and frames per round against the number

@@ -1,7 +1,7 @@
-//! libFuzzer on the decoder: seeds in `../fuzzing/corpus/decoder`.
+//! libFuzzer on the decoder: seeds in `../exchange/fuzzing/corpus/decoder`.
 #![no_main]
 
-#[path = "../../fuzzing/mod.rs"]
+#[path = "../../exchange/fuzzing/mod.rs"]
 mod fuzzing;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,7 +1,7 @@
-//! libFuzzer on the exchange: seeds in `../fuzzing/corpus/exchange`.
+//! libFuzzer on the exchange: seeds in `../exchange/fuzzing/corpus/exchange`.
 #![no_main]
 
-#[path = "../../fuzzing/mod.rs"]
+#[path = "../../exchange/fuzzing/mod.rs"]
 mod fuzzing;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

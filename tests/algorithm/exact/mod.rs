@@ -1,16 +1,13 @@
 //! Exact solutions, the constants of the assumptions and the Lyapunov function, against f64 and closed forms.
 
-#[path = "../reference/mod.rs"]
-mod reference;
-
 mod networks;
 mod solutions;
 
+use crate::reference::fixtures::{Encoding, Instance, Kind, Rng, Shape};
+use crate::reference::matrix::solve;
+use crate::reference::{distance, largest, losses, oracles};
 use lopa_core::batch::Batch;
 use lopa_core::problem::{Dimensions, Point, Population, Problem};
-use reference::fixtures::{Encoding, Instance, Kind, Rng, Shape};
-use reference::matrix::solve;
-use reference::{distance, largest, losses, oracles};
 
 fn all(count: usize) -> Vec<usize> {
     (0..count).collect()

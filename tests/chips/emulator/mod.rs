@@ -1,5 +1,8 @@
 //! Builds the programs of `firmware/emulated` and runs them on emulated chips.
 
+pub mod flash;
+pub mod table;
+
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -53,7 +56,6 @@ pub const RV32IMC: Machine = Machine {
 };
 
 /// Every target there are programs for.
-#[allow(dead_code, reason = "for tests that build but do not run")]
 pub const TARGETS: [&str; 4] =
     [CORTEX_M0.target, CORTEX_M4F.target, CORTEX_M33.target, RV32IMC.target];
 
@@ -113,7 +115,6 @@ impl Machine {
 }
 
 /// Builds one program and returns its image, or what went wrong.
-#[allow(dead_code, reason = "for tests that build but do not run")]
 pub fn build(
     package: &str,
     program: &str,
@@ -125,7 +126,6 @@ pub fn build(
 }
 
 /// Builds one program for size, `bare` without its default features, and returns its image, or what went wrong.
-#[allow(dead_code, reason = "each test binary uses its part")]
 pub fn build_small(
     package: &str,
     program: &str,

@@ -7,12 +7,12 @@ use lopa_core::samples::{Features, Labels, Samples};
 use lopa_core::steps::StepSizes;
 use lopa_host::exact::{self, Coefficients, Constants, Exact, ExactError, Figures};
 
-use super::reference::fixtures::{Instance, Kind, Rng};
-use super::reference::fleet::Fleet;
-use super::reference::graphs::Graph;
-use super::reference::matrix::{Matrix, dot, product, solve, times, transpose};
-use super::reference::{exact as widened, largest, losses, oracles};
 use super::{Shared, inner_solution, instance};
+use crate::reference::fixtures::{Instance, Kind, Rng};
+use crate::reference::fleet::Fleet;
+use crate::reference::graphs::Graph;
+use crate::reference::matrix::{Matrix, dot, product, solve, times, transpose};
+use crate::reference::{exact as widened, largest, losses, oracles};
 
 /// A ring of different quadratics.
 struct Ring {

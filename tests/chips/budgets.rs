@@ -1,11 +1,5 @@
 //! What the node image takes of a chip: flash, static RAM and stack, against the table in the docs and its limits.
 
-#[path = "../emulator/mod.rs"]
-#[allow(dead_code, reason = "each test binary uses its part")]
-mod emulator;
-#[path = "../emulator/flash.rs"]
-mod flash;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -14,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use super::emulator::{self, flash};
 use lopa_host::config::Experiment;
 use lopa_host::fleet::{Emulated, Layout, patient};
 use lopa_host::key::Key;

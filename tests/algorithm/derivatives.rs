@@ -1,21 +1,19 @@
 //! Every oracle of every problem against differences of independent f64 losses, and the checker that ships.
 
-mod reference;
-
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
+use crate::reference::faulty::{Fault, Faulty, terms};
+use crate::reference::fixtures::{Encoding, Instance, KINDS, Kind, Rng, Shape};
+use crate::reference::losses;
+use crate::reference::matrix::dot;
+use crate::reference::{At, Lists, differences, distance, exact, largest, oracles};
 use lopa_core::batch::{Batch, Sampler};
 use lopa_core::check::{self, Report};
 use lopa_core::draw::Purpose;
 use lopa_core::problem::{Point, Problem};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseResult, TestRunner};
-use reference::faulty::{Fault, Faulty, terms};
-use reference::fixtures::{Encoding, Instance, KINDS, Kind, Rng, Shape};
-use reference::losses;
-use reference::matrix::dot;
-use reference::{At, Lists, differences, distance, exact, largest, oracles};
 
 /// One rounding of a float.
 const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;

@@ -1,19 +1,14 @@
 //! What sealing frames costs on emulated chips with the ciphers that were considered, against the table in the docs.
 
-#[allow(dead_code, reason = "each test binary uses its part")]
-mod emulator;
-#[path = "emulator/flash.rs"]
-mod flash;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
-use emulator::{Build, CORTEX_M0, CORTEX_M4F, Machine};
+use super::emulator::{Build, CORTEX_M0, CORTEX_M4F, Machine, flash};
 use lopa_core::math::Kind;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lopa-core/docs/ciphers.md");
-const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests --test ciphers -- --ignored";
+const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests chips::ciphers -- --ignored";
 /// What stands before the table, and behind it.
 const MARKS: [&str; 2] = ["<!-- ciphers -->\n", "<!-- end of ciphers -->\n"];
 

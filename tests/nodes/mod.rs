@@ -7,11 +7,6 @@ mod direct;
 mod keys;
 mod learning;
 mod log;
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "../reference/matrix.rs"]
-mod matrix;
-#[path = "../reference/optimum.rs"]
-mod optimum;
 mod routed;
 mod trouble;
 

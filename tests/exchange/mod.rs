@@ -5,13 +5,10 @@ mod bits;
 mod chaos;
 mod fleet;
 mod forge;
+mod fuzz;
+mod fuzzing;
 mod membership;
 mod neighbours;
 mod rebooting;
 mod resilience;
-
-#[allow(dead_code, reason = "each test program uses its part")]
-#[path = "../reference/matrix.rs"]
-mod matrix;
-#[path = "../reference/optimum.rs"]
-mod optimum;
+mod wire;

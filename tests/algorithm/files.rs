@@ -1,18 +1,16 @@
 //! A network described in a file, against the independent f64 implementation, through the files it writes.
 
-mod reference;
-
 use std::fs;
 use std::path::Path;
 
+use crate::reference::algorithm::{Network, Steps};
+use crate::reference::fixtures::Rng;
+use crate::reference::graphs::Graph;
+use crate::reference::losses::{Loss, Problem, Samples};
+use crate::reference::{Lists, distance, exact};
 use lopa_host::config::Experiment;
 use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
-use reference::algorithm::{Network, Steps};
-use reference::fixtures::Rng;
-use reference::graphs::Graph;
-use reference::losses::{Loss, Problem, Samples};
-use reference::{Lists, distance, exact};
 
 const NODES: usize = 4;
 const WIDTH: usize = 5;

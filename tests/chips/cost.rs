@@ -1,22 +1,16 @@
 //! Flash, RAM, stack and instructions on emulated chips, against the table in the docs.
 
-mod emulator;
-#[path = "emulator/flash.rs"]
-mod flash;
-#[path = "emulator/table.rs"]
-mod table;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use emulator::{Build, CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMC};
+use super::emulator::table::{self, Cost, Key, Table};
+use super::emulator::{Build, CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMC, flash};
 use lopa_core::math::{KIND, Kind};
 use lopa_tests::benchmark::{self, Measure, Report, STEPS};
-use table::{Cost, Key, Table};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lopa-core/docs/cost.md");
-const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests --test cost -- --ignored";
+const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests chips::cost -- --ignored";
 
 /// A problem's name, its program, and the same program here.
 type Benchmark = (&'static str, &'static str, fn(Measure<'_>) -> Report);

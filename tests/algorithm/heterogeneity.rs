@@ -1,16 +1,14 @@
 //! What theory promises on quadratics that differ from node to node: GT has no bias, LG's shrinks with α.
 
-mod reference;
-
+use crate::reference::fixtures::{Instance, Rng};
+use crate::reference::fleet::Fleet;
+use crate::reference::graphs::Graph;
+use crate::reference::losses::Problem;
+use crate::reference::matrix::{Matrix, add, identity, solve, times, transpose, zeros};
+use crate::reference::{distance, exact, largest, oracles};
 use lopa_core::batch::Sampler;
 use lopa_core::node::Scheme;
 use lopa_core::steps::StepSizes;
-use reference::fixtures::{Instance, Rng};
-use reference::fleet::Fleet;
-use reference::graphs::Graph;
-use reference::losses::Problem;
-use reference::matrix::{Matrix, add, identity, solve, times, transpose, zeros};
-use reference::{distance, exact, largest, oracles};
 
 /// One rounding of a float.
 const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;

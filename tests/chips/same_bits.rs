@@ -1,10 +1,8 @@
 //! The same bits on this machine and on emulated chips.
 
-mod emulator;
-
 use std::collections::BTreeMap;
 
-use emulator::{Build, CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMC};
+use super::emulator::{Build, CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMC};
 use lopa_core::math::{KIND, Kind};
 use lopa_tests::{fingerprint, programs};
 

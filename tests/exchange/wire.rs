@@ -1,10 +1,8 @@
 //! The wire format: the bytes in the docs, plain postcard, any cuts of the stream, and what must not be read.
 
-mod fuzzing;
-
 use std::collections::BTreeMap;
 
-use fuzzing::crc;
+use super::fuzzing::crc;
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::draw::Draws;
 use lopa_core::math::Kind;
@@ -18,7 +16,7 @@ use lopa_core::wire::{
 };
 use proptest::prelude::*;
 
-const DOCS: &str = include_str!("../lopa-core/docs/wire.md");
+const DOCS: &str = include_str!("../../lopa-core/docs/wire.md");
 
 /// A message with its values as bytes, free of any buffer.
 type Owned = Message<Vec<u8>>;

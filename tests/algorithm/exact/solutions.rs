@@ -4,11 +4,11 @@ use lopa_core::problems::Logistic;
 use lopa_core::samples::{Features, Labels, Samples};
 use lopa_host::exact::{self, ExactError};
 
-use super::reference::differences::along;
-use super::reference::fixtures::{KINDS, Kind, Rng};
-use super::reference::matrix::{dot, solve, times};
-use super::reference::{At, Lists, exact as widened, losses, oracles};
 use super::{all, inner_solution, instance, relative};
+use crate::reference::differences::along;
+use crate::reference::fixtures::{KINDS, Kind, Rng};
+use crate::reference::matrix::{dot, solve, times};
+use crate::reference::{At, Lists, exact as widened, losses, oracles};
 
 #[test]
 fn solutions_of_all_problems_are_right_to_the_last_digits() {

@@ -3,18 +3,16 @@
 //! The same functions run under cargo-fuzz: `cargo +nightly fuzz run decoder` (or `exchange`) in this package's
 //! folder.
 
-mod fuzzing;
-
 use std::fs;
 use std::path::Path;
 
-use fuzzing::Reached;
+use super::fuzzing::{self, Reached};
 use lopa_core::draw::{Draws, Purpose, Stream};
 use lopa_core::wire::Counters;
 
 /// The files of a target, in order of their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzzing/corpus").join(target);
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("exchange/fuzzing/corpus").join(target);
     let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| {

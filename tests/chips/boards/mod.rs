@@ -1,8 +1,5 @@
 //! Boards: what the command knows of them is what their firmware is, and their images keep within their budgets.
 
-#[path = "../emulator/mod.rs"]
-#[allow(dead_code, reason = "each test binary uses its part")]
-mod emulator;
 mod image;
 mod table;
 
@@ -12,7 +9,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use image::Image;
+use self::image::Image;
+use self::table::Row;
+use super::emulator;
 use lopa_core::checkpoint;
 use lopa_core::node::Scheme;
 use lopa_core::problems::{Logistic, SharedLayer};
@@ -20,9 +19,8 @@ use lopa_host::boards::{BOARDS, Board, Region};
 use lopa_host::config::Experiment;
 use lopa_host::run::Prepared;
 use lopa_host::shards::{Limits, Loaded, shard};
-use table::Row;
 
-const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests --test boards -- --ignored";
+const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests chips::boards -- --ignored";
 /// Bytes of stack there must be at least; the linker refuses less, too.
 const STACK: u64 = 16 * 1024;
 

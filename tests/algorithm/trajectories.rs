@@ -1,21 +1,19 @@
 //! Whole runs of LG and GT against Algorithm 1 in f64, and against themselves where bits must not change.
 
-mod reference;
-
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
+use crate::reference::algorithm::Network;
+use crate::reference::fixtures::{Encoding, Instance, Kind, Rng, Shape};
+use crate::reference::fleet::{Fleet, Problems, exact_steps};
+use crate::reference::graphs::Graph;
+use crate::reference::{Lists, distance, exact, largest};
 use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::Purpose;
 use lopa_core::node::{Neighbour, Scheme};
 use lopa_core::problem::{Population, Problem};
 use lopa_core::steps::StepSizes;
 use lopa_core::vector::add_gap;
-use reference::algorithm::Network;
-use reference::fixtures::{Encoding, Instance, Kind, Rng, Shape};
-use reference::fleet::{Fleet, Problems, exact_steps};
-use reference::graphs::Graph;
-use reference::{Lists, distance, exact, largest};
 
 const SCHEMES: [Scheme; 2] = [Scheme::LocalGradient, Scheme::GradientTracking];
 
