@@ -237,6 +237,11 @@ impl Neighbour {
         self.ack_at = Some(self.ack_at.map_or(at, |before| before.min(at)));
     }
 
+    /// Whether it must be told now what has been received.
+    pub fn ack_due(&self, now: Micros) -> bool {
+        self.ack_at.is_some_and(|at| at <= now)
+    }
+
     /// Notes that it was told what was received up to `base`.
     pub fn tell(&mut self, base: u64, now: Micros, timing: &Timing) {
         let news = self.told != base;

@@ -57,8 +57,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             let chunk = chunk.checked_rem(self.chunks).unwrap_or(0) as u32;
             return self.send(Body::Data(Data { round, chunk, acks, values: Floats(x, y) }), out);
         }
-        let due = |n: &Neighbour| n.ack_at.is_some_and(|at| at <= now);
-        if self.neighbours.iter().any(|n| on_link(n) && due(n)) {
+        if self.neighbours.iter().any(|n| on_link(n) && n.ack_due(now)) {
             let acks = self.acks_for(link, now);
             return self.send(Body::Ack(acks), out);
         }
@@ -75,9 +74,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let mut acks = Acks { next: base, all, ..Acks::default() };
         for urgent in [true, false] {
             for n in self.neighbours.iter_mut().filter(|n| n.on(link) && n.met()) {
-                let due = n.ack_at.is_some_and(|at| at <= now);
                 let news = n.ack_at.is_some() || n.told != base;
-                if due != urgent || !news {
+                if n.ack_due(now) != urgent || !news {
                     continue;
                 }
                 let held = Held { to: n.peer.node, chunks: n.filled };
