@@ -20,6 +20,7 @@ mod plots;
 mod real_data;
 mod resume;
 mod run;
+mod same_results;
 mod shard;
 mod theory;
 mod topologies;
