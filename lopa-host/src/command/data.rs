@@ -79,7 +79,7 @@ fn folder(name: &str, dir: Option<&PathBuf>) -> PathBuf {
 
 fn use_mirror(set: &mut Original, mirror: &str) -> Result<(), Failure> {
     if !(mirror.starts_with("http://") || mirror.starts_with("https://")) {
-        let what = format!("--mirror {mirror} is no address: it begins with https:// or http://");
+        let what = format!("--mirror {mirror}: the address must begin with https:// or http://");
         return Err(Failure::input(what));
     }
     for file in &mut set.files {
@@ -97,8 +97,7 @@ fn list() -> String {
         }
         for file in &set.files {
             let size = file.size.map_or(String::new(), |size| format!(", {size} bytes"));
-            let md5 = file.sums.md5.as_deref().unwrap_or("unknown");
-            text += &format!("  file:  {}{size}, md5 {md5}\n", file.name);
+            text += &format!("  file:  {}{size}\n", file.name);
             for url in &file.urls {
                 text += &format!("         {url}\n");
             }
@@ -115,7 +114,7 @@ fn check(set: &Original, folder: &Path) -> Result<(), Failure> {
         text += &format!("{}: {state}\n", path.display());
     }
     print(&text)?;
-    let fine = |state: &State| matches!(state, State::Right | State::Unproven);
+    let fine = |state: &State| matches!(state, State::Right | State::SizeRight);
     let bad = states.iter().filter(|(_, state)| !fine(state)).count();
     if bad > 0 {
         return Err(Failure::run(format!(
@@ -129,29 +128,25 @@ fn check(set: &Original, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fetches: a line for each file, and on a terminal who is asked and a bar.
+/// Fetches a data set: one line per file, and on a terminal the servers and a progress bar.
 fn get(set: &Original, folder: &Path) -> Result<(), Failure> {
     let bar = bytes_bar();
     let mut lines = String::new();
     let result = fetch::fetch(set, folder, &mut |event| match event {
-        Event::There(path) => lines += &format!("{}: there and right\n", path.display()),
+        Event::There(path) => lines += &format!("{}: already there\n", path.display()),
         Event::Fetched(path) => {
             lines += &format!("{}: fetched, checksum right\n", path.display());
         }
         Event::Unpacked(path) => lines += &format!("{}: unpacked\n", path.display()),
-        Event::Aside { from, to } => {
-            let (from, to) = (from.display(), to.display());
-            lines += &format!("{from}: was not the original, is now {to}\n");
-        }
         Event::Asking { url, from: 0 } => bar.println(url),
-        Event::Asking { url, from } => bar.println(format!("{url}, going on after {from} bytes")),
+        Event::Asking { url, from } => bar.println(format!("{url}, resuming after {from} bytes")),
         Event::Bytes { have, all } => {
             if let Some(all) = all {
                 bar.set_length(all);
             }
             bar.set_position(have);
         }
-        Event::Failed { trouble, .. } => bar.println(format!("  {trouble}")),
+        Event::Failed { why } => bar.println(format!("  {why}")),
         _ => {}
     });
     bar.finish_and_clear();

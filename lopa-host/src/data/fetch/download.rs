@@ -1,104 +1,96 @@
-//! A file over HTTP, going on where an earlier try ended, from one server after the other.
+//! Downloads over HTTP that resume where an earlier attempt ended, trying one server after the other.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
 use std::time::Duration;
 
-use ureq::http::{Response, header};
+use ureq::Agent;
+use ureq::http::header;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
-use ureq::{Agent, Body};
 
-use super::error::{FetchError, Servers, Trouble};
-use super::{Event, Original, State, Wanted, with_ending};
+use super::{Event, FetchError, Original, State, Wanted, part};
 
-/// How often a server is asked again when a connection ends too early but something came.
-const CUTS: u32 = 5;
-/// The longest file, where nobody knows how long it is.
+/// How often a server is asked to go on after a connection that broke but delivered something.
+const BREAKS: u32 = 5;
+/// No file is longer; whatever a server sends beyond this is not read.
 const LONGEST: u64 = 1 << 30;
 
-/// Downloads a file that is not there, and gives it its name once it is right.
+/// Why a download stopped.
+enum Stop {
+    /// This machine's disk failed: another server would not help.
+    Disk(io::Error),
+    /// The connection broke; what arrived is kept.
+    Broken(String),
+    /// The server failed in another way.
+    Server(String),
+}
+
+/// Downloads a file; it gets its name once its checksum is right.
 pub(super) fn download(
     set: &Original,
     wanted: &Wanted,
-    folder: &Path,
+    path: &Path,
     report: &mut dyn FnMut(Event<'_>),
-) -> Result<PathBuf, FetchError> {
-    let path = folder.join(&wanted.name);
-    let part = with_ending(&path, ".part");
-    let mut tried = Vec::new();
+) -> Result<(), FetchError> {
+    let part = part(path);
+    let mut text = format!("cannot fetch {}:\n", wanted.name);
     for url in &wanted.urls {
-        match from_server(url, wanted, &part, report)? {
-            None => {
-                fs::rename(&part, &path).map_err(|error| FetchError::write(&path, error))?;
-                return Ok(path);
+        match from_server(url, wanted, &part, report) {
+            Ok(()) => {
+                return fs::rename(&part, path).map_err(|error| FetchError::write(path, error));
             }
-            Some(trouble) => {
-                report(Event::Failed { url, trouble: &trouble });
-                tried.push((url.clone(), trouble));
+            Err(Stop::Disk(error)) => return Err(FetchError::write(&part, error)),
+            Err(Stop::Broken(why) | Stop::Server(why)) => {
+                report(Event::Failed { why: &why });
+                text += &format!("  {url}: {why}\n");
             }
         }
     }
-    let part = Some(part).filter(|part| length(part) > 0);
-    let (file, folder) = (wanted.name.clone(), folder.to_path_buf());
-    let (set, homes) = (set.name.clone(), set.homes.clone());
-    Err(FetchError::Servers(Box::new(Servers { file, tried, part, folder, set, homes })))
+    if length(&part) > 0 {
+        text += &format!("{} keeps what arrived; fetch again to resume\n", part.display());
+    }
+    let folder = path.parent().unwrap_or(path).display();
+    text += &format!("or download it by hand into {folder}, from\n");
+    set.homes.iter().for_each(|home| text += &format!("  {home}\n"));
+    text += &format!("then run `lopa data check {} --dir {folder}`", set.name);
+    Err(FetchError::Servers(text))
 }
 
-/// Completes the part from one server. What is wrong is thrown away; what is only cut stays.
+/// Completes the `.part` from one server. What is cut short stays; what is wrong is deleted.
 fn from_server(
     url: &str,
     wanted: &Wanted,
     part: &Path,
     report: &mut dyn FnMut(Event<'_>),
-) -> Result<Option<Trouble>, FetchError> {
-    let (mut cuts, mut afresh) = (0, false);
+) -> Result<(), Stop> {
+    let mut breaks = 0;
     loop {
-        // What was left behind whole needs no server; what is too long never becomes right.
-        let had = match wanted.size {
-            Some(size) if length(part) > size => {
-                remove(part)?;
-                0
+        let had = length(part);
+        report(Event::Asking { url, from: had });
+        match transfer(url, wanted, part, had, report) {
+            Err(Stop::Broken(_)) if length(part) > had && breaks < BREAKS => {
+                breaks += 1;
+                continue;
             }
-            _ => length(part),
-        };
-        let whole = had > 0 && Some(had) == wanted.size;
-        if !whole {
-            report(Event::Asking { url, from: had });
-            match transfer(url, wanted, part, had, report) {
-                Ok(()) => {}
-                Err(Stop::Disk(error)) => return Err(FetchError::write(part, error)),
-                Err(Stop::Trouble(trouble)) => {
-                    let again = matches!(trouble, Trouble::Cut { .. }) && length(part) > had;
-                    if again && cuts < CUTS {
-                        cuts += 1;
-                        continue;
-                    }
-                    return Ok(Some(trouble));
-                }
-            }
+            other => other?,
         }
-        let state = wanted.state(part).map_err(|error| FetchError::read(part, error))?;
-        if state == State::Right {
-            return Ok(None);
+        if wanted.state(part).map_err(Stop::Disk)? == State::Right {
+            return Ok(());
         }
-        let (size, page) = (length(part), page(part));
-        remove(part)?;
-        // An earlier part may have been of another file: once more from the start.
-        if had == 0 || afresh {
-            return Ok(Some(Trouble::Checksum { size, page }));
+        let (size, page) = (length(part), is_page(part));
+        fs::remove_file(part).map_err(Stop::Disk)?;
+        // What an earlier attempt left may have been another file: start over once.
+        if had == 0 {
+            return Err(Stop::Server(match page {
+                true => "sent a web page instead of the file".into(),
+                false => format!("sent {size} bytes with a wrong checksum; they were deleted"),
+            }));
         }
-        afresh = true;
     }
 }
 
-/// Why a transfer stopped.
-enum Stop {
-    Disk(std::io::Error),
-    Trouble(Trouble),
-}
-
-/// Asks for what is missing and puts it behind what is there.
+/// Requests what is missing and appends it to the `.part`.
 fn transfer(
     url: &str,
     wanted: &Wanted,
@@ -106,116 +98,77 @@ fn transfer(
     had: u64,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), Stop> {
-    let trouble = |error: &ureq::Error| Stop::Trouble(Trouble::of(error));
-    let agent = agent(url).map_err(Stop::Trouble)?;
-    let get = |from: u64| {
-        let request = agent.get(url);
-        match from {
-            0 => request.call(),
-            _ => request.header(header::RANGE, format!("bytes={from}-")).call(),
-        }
-    };
-    let mut response = get(had).map_err(|error| trouble(&error))?;
-    let mut from = 0;
+    let mut request = agent(url).map_err(Stop::Server)?.get(url);
     if had > 0 {
-        let range = content_range(&response);
-        match response.status().as_u16() {
-            206 if range.is_some_and(|(first, _)| first == Some(had)) => from = had,
-            // There is nothing after what is here: it is whole.
-            416 if range.is_some_and(|(_, all)| all == Some(had)) => return Ok(()),
-            // Some other piece, or none: all of it, then.
-            206 | 416 => {
-                // Hang up first: the server may still be sending the piece.
-                drop(response);
-                response = get(0).map_err(|error| trouble(&error))?;
-            }
-            _ => {}
-        }
+        request = request.header(header::RANGE, format!("bytes={had}-"));
     }
-    match response.status().as_u16() {
-        200 => {}
-        206 if from > 0 => {}
-        status => return Err(Stop::Trouble(Trouble::Status(status))),
-    }
-    let chunked = response.headers().contains_key(header::TRANSFER_ENCODING);
+    let mut response = request.call().map_err(|error| Stop::Server(explained(&error)))?;
+    let from = match response.status().as_u16() {
+        200 => 0,
+        206 => had,
+        // Nothing follows what is here: it is complete, or another file. The checksum decides.
+        416 if had > 0 => return Ok(()),
+        404 => return Err(Stop::Server("status 404: the file is no longer there".into())),
+        status => return Err(Stop::Server(format!("status {status}"))),
+    };
     let promised = response.body().content_length().map(|length| from.saturating_add(length));
     let all = promised.or(wanted.size);
-    let limit = wanted.size.map_or(LONGEST, |size| size.saturating_mul(8).saturating_add(1 << 20));
-
-    let mut file = open(part, from).map_err(Stop::Disk)?;
-    let mut body = response.body_mut().with_config().limit(u64::MAX).reader();
+    let opened =
+        if from == 0 { File::create(part) } else { OpenOptions::new().append(true).open(part) };
+    let mut file = opened.map_err(Stop::Disk)?;
+    let mut body = response.body_mut().with_config().limit(u64::MAX).reader().take(LONGEST);
     let (mut have, mut buffer) = (from, vec![0; 1 << 16]);
-    report(Event::Bytes { have, all });
-    let cut = |have| Stop::Trouble(Trouble::Cut { have, all });
+    let broken = |have: u64| {
+        let of = all.map_or(String::new(), |all| format!(" of {all}"));
+        Stop::Broken(format!("the connection broke after {have}{of} bytes"))
+    };
     loop {
-        let read = match body.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => return Err(cut(have)),
-        };
-        file.write_all(&buffer[..read]).map_err(Stop::Disk)?;
-        have += read as u64;
         report(Event::Bytes { have, all });
-        if have > limit {
-            drop(file);
-            fs::remove_file(part).map_err(Stop::Disk)?;
-            return Err(Stop::Trouble(Trouble::Long { limit }));
+        match body.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                file.write_all(&buffer[..read]).map_err(Stop::Disk)?;
+                have += read as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Err(broken(have)),
         }
     }
     file.sync_all().map_err(Stop::Disk)?;
-    // A body that ends with the connection cannot say that it was cut: the length does.
-    let ended = promised
-        .map_or(chunked || wanted.size.is_none_or(|size| have >= size), |promised| {
-            have >= promised
-        });
-    if ended { Ok(()) } else { Err(cut(have)) }
+    // A body that ends with the connection cannot say that it was cut short; its length can.
+    if all.is_some_and(|all| have < all) { Err(broken(have)) } else { Ok(()) }
 }
 
-/// Opens the part to go on behind `from` bytes.
-fn open(part: &Path, from: u64) -> std::io::Result<File> {
-    if from == 0 { File::create(part) } else { OpenOptions::new().append(true).open(part) }
-}
-
-/// The first byte and the length of the whole, as far as the answer says.
-fn content_range(response: &Response<Body>) -> Option<(Option<u64>, Option<u64>)> {
-    let text = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
-    let (range, all) = text.trim().strip_prefix("bytes")?.trim().split_once('/')?;
-    let first = range.split_once('-').and_then(|(first, _)| first.trim().parse().ok());
-    Some((first, all.trim().parse().ok()))
-}
-
-fn agent(url: &str) -> Result<Agent, Trouble> {
+fn agent(url: &str) -> Result<Agent, String> {
     let seconds = |seconds| Some(Duration::from_secs(seconds));
-    let safe = url.starts_with("https://");
+    let secure = url.starts_with("https://");
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
-        // A safe address leads to safe ones only.
-        .https_only(safe)
-        // A server may close a connection that is kept open just when the next request is on its way.
+        // A secure address must not redirect to an insecure one.
+        .https_only(secure)
+        // A server may close an idle connection just as the next request is on its way.
         .max_idle_connections(0)
         .user_agent(concat!("lopa/", env!("CARGO_PKG_VERSION")))
         .timeout_resolve(seconds(30))
         .timeout_connect(seconds(30))
         .timeout_recv_response(seconds(60))
         .timeout_per_read(seconds(60));
-    if let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| safe && !file.is_empty()) {
+    if let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|file| secure && !file.is_empty())
+    {
         let roots = certificates(Path::new(&file))?;
         config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
     }
     let host = url.split("//").nth(1).unwrap_or_default();
     if ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| host.starts_with(name)) {
-        // No proxy is needed to reach this very machine.
+        // This machine is reached without a proxy.
         config = config.proxy(None);
     }
     Ok(config.build().new_agent())
 }
 
-/// Whom to trust where a company's own authority signs, in place of the built-in list.
-fn certificates(file: &Path) -> Result<RootCerts, Trouble> {
-    let refuse = |why: &dyn std::fmt::Display| {
-        Trouble::Tls(format!("SSL_CERT_FILE names {}: {why}", file.display()))
-    };
+/// The certificates of a file, to be trusted instead of the built-in ones.
+fn certificates(file: &Path) -> Result<RootCerts, String> {
+    let refuse = |why: &dyn std::fmt::Display| format!("SSL_CERT_FILE {}: {why}", file.display());
     let text = fs::read(file).map_err(|error| refuse(&error))?;
     let mut roots = Vec::new();
     for item in parse_pem(&text) {
@@ -223,41 +176,33 @@ fn certificates(file: &Path) -> Result<RootCerts, Trouble> {
             roots.push(root);
         }
     }
-    if roots.is_empty() { Err(refuse(&"it holds no certificate")) } else { Ok(roots.into()) }
+    if roots.is_empty() { Err(refuse(&"contains no certificate")) } else { Ok(roots.into()) }
 }
 
-impl Trouble {
-    fn of(error: &ureq::Error) -> Self {
-        use ureq::Error;
-        match error {
-            Error::HostNotFound => Self::Host,
-            Error::ConnectionFailed => Self::Connect("the host does not answer".into()),
-            Error::Timeout(_) => Self::Timeout,
-            Error::Tls(why) => Self::Tls((*why).into()),
-            Error::Rustls(why) => Self::Tls(why.to_string()),
-            Error::Io(error) if error.kind() == ErrorKind::TimedOut => Self::Timeout,
-            Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
-                Self::Tls(error.to_string())
-            }
-            // Std has no kind for a name that nobody knows.
-            Error::Io(error) if error.to_string().contains("lookup address") => Self::Host,
-            Error::Io(error) => Self::Connect(error.to_string()),
-            other => Self::Other(other.to_string()),
+/// Why a request failed, in plain words.
+fn explained(error: &ureq::Error) -> String {
+    use ureq::Error;
+    match error {
+        Error::HostNotFound => "unknown host, or no network".into(),
+        // Std has no error kind for an unknown host.
+        Error::Io(error) if error.to_string().contains("lookup address") => {
+            "unknown host, or no network".into()
         }
+        Error::ConnectionFailed => "the host does not answer".into(),
+        Error::Timeout(_) => "timed out".into(),
+        Error::Tls(why) => format!("the connection is not secure: {why}"),
+        Error::Rustls(why) => format!("the connection is not secure: {why}"),
+        other => other.to_string(),
     }
 }
 
-/// The length of a file; 0 if there is none.
+/// The size of a file; 0 if there is none.
 fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |data| data.len())
 }
 
-fn remove(path: &Path) -> Result<(), FetchError> {
-    fs::remove_file(path).map_err(|error| FetchError::write(path, error))
-}
-
-/// Whether a file begins as web pages do: what a proxy or a hotel's network sends.
-fn page(path: &Path) -> bool {
+/// Whether a file starts like a web page, such as the login page of a proxy.
+fn is_page(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(64).read_to_end(&mut head));
     read.is_ok() && head.trim_ascii_start().first() == Some(&b'<')

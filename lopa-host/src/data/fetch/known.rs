@@ -1,11 +1,8 @@
-//! The data sets of the paper's experiments: where their owners publish them, and their checksums.
+//! The data sets of the paper's experiments: where they are published, and their checksums.
 
-use super::error::FetchError;
-use super::sums::Sums;
-use super::{Original, Wanted};
-use crate::data::covtype;
+use super::{FetchError, Original, Wanted};
 
-/// The data sets that are known.
+/// The known data sets.
 ///
 /// ```
 /// let names: Vec<String> =
@@ -17,24 +14,24 @@ pub fn known() -> Vec<Original> {
     vec![mnist(), covtype(), cifar10()]
 }
 
-/// The data set of this name.
+/// The data set with this name.
 ///
 /// # Errors
-/// If there is none: with the name that looks most like it.
+/// If there is none; the error suggests a similar name.
 pub fn named(name: &str) -> Result<Original, FetchError> {
     let mut sets = known();
     if let Some(place) = sets.iter().position(|set| set.name == name) {
         return Ok(sets.swap_remove(place));
     }
-    let all: Vec<String> = sets.into_iter().map(|set| set.name).collect();
     let lower = name.to_lowercase().replace(['-', '_', ' '], "");
-    let nearest = all
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(&lower, known), known))
-        .min()
-        .filter(|(distance, known)| 2 * distance <= known.len())
-        .map(|(_, known)| known.clone());
-    Err(FetchError::Name { name: name.into(), nearest, all })
+    let names = sets.iter().map(|set| set.name.as_str());
+    let nearest = names.clone().min_by_key(|known| strsim::damerau_levenshtein(&lower, known));
+    let near = |known: &&str| 2 * strsim::damerau_levenshtein(&lower, known) <= known.len();
+    let hint = match nearest.filter(near) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => format!("choose one of {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    Err(FetchError::Name { name: name.into(), hint })
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {
@@ -42,17 +39,38 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 fn mnist() -> Original {
-    let file = |name: &str, size, packed: [&str; 2], content: [&str; 2]| Wanted {
+    let file = |(name, size, sha256): (&str, u64, &str)| Wanted {
         name: name.into(),
         urls: vec![
             format!("https://ossci-datasets.s3.amazonaws.com/mnist/{name}"),
             format!("https://storage.googleapis.com/cvdf-datasets/mnist/{name}"),
         ],
         size: Some(size),
-        sums: Sums::new(packed[0], packed[1]),
-        content: Some(Sums::new(content[0], content[1])),
-        ..Wanted::default()
+        sha256: sha256.into(),
+        members: Vec::new(),
     };
+    let files = [
+        (
+            "train-images-idx3-ubyte.gz",
+            9_912_422,
+            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        ),
+        (
+            "train-labels-idx1-ubyte.gz",
+            28_881,
+            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        ),
+        (
+            "t10k-images-idx3-ubyte.gz",
+            1_648_877,
+            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        ),
+        (
+            "t10k-labels-idx1-ubyte.gz",
+            4_542,
+            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        ),
+    ];
     Original {
         name: "mnist".into(),
         title: "MNIST: 60,000 + 10,000 handwritten digits of 28 x 28 pixels".into(),
@@ -61,63 +79,14 @@ fn mnist() -> Original {
             "http://yann.lecun.com/exdb/mnist/",
             "https://github.com/cvdfoundation/mnist",
         ]),
-        files: vec![
-            file(
-                "train-images-idx3-ubyte.gz",
-                9_912_422,
-                [
-                    "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-                    "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-                ],
-                [
-                    "6bbc9ace898e44ae57da46a324031adb",
-                    "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-                ],
-            ),
-            file(
-                "train-labels-idx1-ubyte.gz",
-                28_881,
-                [
-                    "d53e105ee54ea40749a09fcbcd1e9432",
-                    "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-                ],
-                [
-                    "a25bea736e30d166cdddb491f175f624",
-                    "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-                ],
-            ),
-            file(
-                "t10k-images-idx3-ubyte.gz",
-                1_648_877,
-                [
-                    "9fb629c4189551a2d022fa330f9573f3",
-                    "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-                ],
-                [
-                    "2646ac647ad5339dbf082846283269ea",
-                    "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-                ],
-            ),
-            file(
-                "t10k-labels-idx1-ubyte.gz",
-                4_542,
-                [
-                    "ec29112dd5afa0611ce80d1b7f02629c",
-                    "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-                ],
-                [
-                    "27ae3e4e09519cfbb04c329615203637",
-                    "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-                ],
-            ),
-        ],
+        files: files.map(file).into(),
     }
 }
 
 fn covtype() -> Original {
     Original {
         name: "covtype".into(),
-        title: "Covertype: 581,012 pieces of forest, 54 features, 7 kinds of trees".into(),
+        title: "Covertype: 581,012 patches of forest, 54 features, 7 kinds of trees".into(),
         terms: "Jock A. Blackard and Colorado State University, reuse unlimited with retention of their copyright \
                 notice"
             .into(),
@@ -131,16 +100,9 @@ fn covtype() -> Original {
                 "https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz",
                 "https://ndownloader.figshare.com/files/5976039",
             ]),
-            sums: Sums::new(
-                "99670d8d942f09d459c7d4486fca8af5",
-                "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
-            ),
-            content: Some(Sums::new(
-                "71df19898bd3e11db15ae0faf4159f2c",
-                "0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945",
-            )),
-            lines: Some(covtype::SAMPLES as u64),
-            ..Wanted::default()
+            size: None,
+            sha256: "0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945".into(),
+            members: Vec::new(),
         }],
     }
 }
@@ -158,12 +120,8 @@ fn cifar10() -> Original {
             name: "cifar-10-binary.tar.gz".into(),
             urls: texts(&["https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"]),
             size: Some(170_052_171),
-            sums: Sums::new(
-                "c32a1d4ab5d03f1284b67883e8d87530",
-                "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-            ),
+            sha256: "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd".into(),
             members,
-            ..Wanted::default()
         }],
     }
 }
@@ -179,20 +137,14 @@ mod tests {
             for file in set.files {
                 assert!(file.urls.iter().all(|url| url.starts_with("https://")), "{file:?}");
                 assert!(!file.urls.is_empty() && !file.name.contains(['/', '\\']));
-                for sums in [Some(&file.sums), file.content.as_ref()].into_iter().flatten() {
-                    let lengths = [&sums.md5, &sums.sha256].map(|sum| {
-                        let sum = sum.as_ref().unwrap();
-                        assert!(sum.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sum}");
-                        sum.len()
-                    });
-                    assert_eq!(lengths, [32, 64]);
-                }
+                assert!(file.sha256.len() == 64, "{file:?}");
+                assert!(file.sha256.bytes().all(|byte| b"0123456789abcdef".contains(&byte)));
             }
         }
     }
 
     #[test]
-    fn a_name_that_is_nearly_right_is_suggested() {
+    fn a_misspelt_name_gets_a_suggestion() {
         let text = |name| named(name).unwrap_err().to_string();
         assert_eq!(text("cifar"), "there is no data set `cifar`: did you mean `cifar10`?");
         assert!(text("CIFAR-10").contains("did you mean `cifar10`?"));

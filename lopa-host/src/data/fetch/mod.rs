@@ -1,11 +1,11 @@
-//! The public originals: which there are, how they come here, and whether what is here is one.
+//! The public data sets: where they are published, how to fetch them, and whether a folder holds the originals.
 //!
-//! [`known`] lists the data sets of the paper's experiments. [`fetch`] brings one into a folder, [`check`] compares
-//! what lies there with the published checksums. A file gets its name only once its checksum is right; until then it
-//! is a `.part`, and the next try goes on from there.
+//! [`known`] lists the data sets of the paper's experiments. [`fetch`] downloads one into a folder and [`check`] compares
+//! the files there with their checksums. A file gets its name only once its checksum is right; until then it is a
+//! `.part`, and the next attempt resumes it.
 //!
-//! Of the environment, `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` are heeded, and `SSL_CERT_FILE`: the
-//! certificates to trust in place of the built-in ones.
+//! The environment variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` are respected, and
+//! `SSL_CERT_FILE` names certificates to trust instead of the built-in ones.
 //!
 //! ```no_run
 //! use lopa_host::data::{fetch, mnist};
@@ -15,30 +15,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod archive;
 mod download;
 mod error;
 mod known;
-mod sums;
-mod unpack;
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-pub use error::{FetchError, Servers, Trouble};
-pub use known::{known, named};
-pub use sums::Sums;
+use flate2::bufread::MultiGzDecoder;
+use sha2::{Digest, Sha256};
 
-/// A data set that its owners publish.
+pub use error::FetchError;
+pub use known::{known, named};
+
+/// A published data set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Original {
     /// Its name here.
     pub name: String,
     /// What it is.
     pub title: String,
-    /// On which terms its owners publish it.
+    /// The terms its owners publish it under.
     pub terms: String,
-    /// Where people find it, and where else.
+    /// The web pages that describe it.
     pub homes: Vec<String>,
     /// Its files.
     pub files: Vec<Wanted>,
@@ -49,223 +50,199 @@ pub struct Original {
 pub struct Wanted {
     /// Its name.
     pub name: String,
-    /// Where it is, the best place first.
+    /// Where to download it, in order of preference.
     pub urls: Vec<String>,
-    /// Its length, where it is known.
+    /// Its size in bytes, if known.
     pub size: Option<u64>,
-    /// Its checksums.
-    pub sums: Sums,
-    /// Those of what a gzipped file holds. With these right, it may be packed in another way, or not at all.
-    pub content: Option<Sums>,
-    /// The lines of what it holds, for a text: what a cut file lacks can then be said.
-    pub lines: Option<u64>,
-    /// The files to unpack, if it is an archive: name and length.
+    /// The SHA-256 checksum in hexadecimal: of the content of a `.gz` file, so that the file may be compressed
+    /// differently or not at all; of any other file, and of an archive, as it is.
+    pub sha256: String,
+    /// For an archive: the files to unpack, with their sizes.
     pub members: Vec<(String, u64)>,
 }
 
-/// What is going on.
+/// Progress of a fetch.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The file is there already, and right.
+    /// A file is already there.
     There(&'a Path),
-    /// A file that had the name was another one, and has got another name.
-    Aside {
-        /// The name it had.
-        from: &'a Path,
-        /// The name it has now.
-        to: &'a Path,
-    },
-    /// A server is asked for a file.
+    /// A server is asked for a file, starting after `from` bytes.
     Asking {
         /// The address.
         url: &'a str,
-        /// How many bytes are here already.
+        /// How many bytes an earlier attempt left.
         from: u64,
     },
-    /// More has come.
+    /// More bytes have arrived.
     Bytes {
-        /// How many bytes are here.
+        /// How many there are now.
         have: u64,
-        /// Of how many, as far as known.
+        /// How many are expected, if known.
         all: Option<u64>,
     },
-    /// A server did not give the file; the next one is asked.
+    /// A server failed; the next one is tried.
     Failed {
-        /// The address.
-        url: &'a str,
         /// Why.
-        trouble: &'a Trouble,
+        why: &'a str,
     },
-    /// The file has come, and is right.
+    /// A file has been downloaded, and its checksum is right.
     Fetched(&'a Path),
-    /// The file was unpacked.
+    /// A file has been unpacked.
     Unpacked(&'a Path),
 }
 
 /// Whether a file is the original.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It is.
     Right,
-    /// There is none.
+    /// It does not exist.
     Missing,
-    /// Its length is right; there is no published checksum, and the archive it comes from is not beside it.
-    Unproven,
-    /// It is another one, cut or damaged.
-    Wrong(Wrong),
-}
-
-/// What is wrong with a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
-    /// Its length.
-    pub size: u64,
-    /// The length it should have, where it is known and another.
-    pub expected: Option<u64>,
-    /// The lines it has and should have, for a text that has another number.
-    pub lines: Option<(u64, u64)>,
+    /// It came from an archive that is no longer there: only its size could be checked.
+    SizeRight,
+    /// It is not the original: another file, cut short, or damaged.
+    Wrong {
+        /// Its size.
+        size: u64,
+    },
 }
 
 impl std::fmt::Display for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Right => write!(f, "right"),
-            Self::Missing => write!(f, "missing"),
-            Self::Unproven => {
-                write!(f, "length right, checksum unproven: its archive is not beside it")
-            }
-            Self::Wrong(Wrong { lines: Some((found, expected)), .. }) => {
-                write!(f, "wrong: {found} lines of {expected}")
-            }
-            Self::Wrong(Wrong { size, expected: Some(expected), .. }) => {
-                write!(f, "wrong: {size} bytes, not {expected}")
-            }
-            Self::Wrong(Wrong { size, .. }) => {
-                write!(f, "wrong: {size} bytes with another checksum")
-            }
+            Self::Right => f.write_str("right"),
+            Self::Missing => f.write_str("missing"),
+            Self::SizeRight => f.write_str("right size; no checksum without its archive"),
+            Self::Wrong { size } => write!(f, "wrong: {size} bytes that are not the original"),
         }
     }
 }
 
-/// Brings all files of a data set into a folder. What is there and right is not fetched again; what is there and
-/// wrong gets the ending `.wrong`.
+/// Downloads all files of a data set into a folder, except those that are already there.
 ///
 /// # Errors
-/// Says what each server did, and how to get the file by hand.
+/// Names the server's failure, or a file in the folder that is not the original; nothing is overwritten.
 pub fn fetch(
     set: &Original,
     folder: &Path,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), FetchError> {
-    let refuse = |error| FetchError::Write { path: folder.to_path_buf(), error };
-    fs::create_dir_all(folder).map_err(refuse)?;
+    fs::create_dir_all(folder).map_err(|error| FetchError::write(folder, error))?;
     for wanted in &set.files {
-        let mut there = None;
-        for path in wanted.places(folder) {
-            match wanted.state(&path).map_err(|error| FetchError::read(&path, error))? {
-                State::Right => there = Some(path),
-                State::Missing | State::Unproven => continue,
-                State::Wrong(_) => {
-                    aside(&path, report)?;
-                    continue;
-                }
-            }
-            break;
+        let unpacked = archive::states(wanted, folder)?;
+        if !unpacked.is_empty() && unpacked.iter().all(|(_, state)| *state == State::SizeRight) {
+            unpacked.iter().for_each(|(path, _)| report(Event::There(path)));
+            continue;
         }
-        let path = match there {
-            Some(path) => {
+        let path = match wanted.find(folder)? {
+            (path, State::Right) => {
                 report(Event::There(&path));
                 path
             }
-            None => {
-                let path = download::download(set, wanted, folder, report)?;
+            (path, State::Wrong { size }) => return Err(FetchError::Wrong { path, size }),
+            (path, _) => {
+                download::download(set, wanted, &path, report)?;
                 report(Event::Fetched(&path));
                 path
             }
         };
         if !wanted.members.is_empty() {
-            unpack::unpack(&path, &wanted.members, folder, report)?;
+            archive::unpack(&path, wanted, folder, report)?;
         }
     }
     Ok(())
 }
 
-/// Compares the files of a data set with the published checksums.
+/// Compares the files of a data set with their checksums.
 ///
 /// # Errors
-/// Only if a file that is there cannot be read.
+/// If a file cannot be read.
 pub fn check(set: &Original, folder: &Path) -> Result<Vec<(PathBuf, State)>, FetchError> {
     let mut states = Vec::new();
     for wanted in &set.files {
-        let places = wanted.places(folder);
-        // The one a loader reads first.
-        let path = places.iter().find(|path| path.is_file()).unwrap_or(&places[places.len() - 1]);
-        let state = wanted.state(path).map_err(|error| FetchError::read(path, error))?;
-        let whole = state == State::Right;
-        let beside = state == State::Missing && !wanted.members.is_empty();
-        // An archive need not stay.
-        if !beside || wanted.members.iter().all(|(name, _)| !folder.join(name).exists()) {
-            states.push((path.clone(), state));
+        let unpacked = archive::states(wanted, folder)?;
+        let own = wanted.find(folder)?;
+        // The archive may be deleted once it is unpacked.
+        if own.1 != State::Missing || unpacked.iter().all(|(_, state)| *state == State::Missing) {
+            states.push(own);
         }
-        states.extend(unpack::states(whole.then_some(path), &wanted.members, folder)?);
+        states.extend(unpacked);
     }
     Ok(states)
 }
 
 impl Wanted {
-    /// Where the file may be: unpacked, if its content is known, and as it is published.
-    fn places(&self, folder: &Path) -> Vec<PathBuf> {
-        let plain = self.content.as_ref().and_then(|_| self.name.strip_suffix(".gz"));
-        plain.into_iter().chain([self.name.as_str()]).map(|name| folder.join(name)).collect()
+    /// Whether the checksum is of what the file holds, not of the file.
+    fn is_compressed(&self) -> bool {
+        self.members.is_empty() && self.name.ends_with(".gz")
+    }
+
+    /// The file in a folder, decompressed or as published, and whether it is right.
+    fn find(&self, folder: &Path) -> Result<(PathBuf, State), FetchError> {
+        let path = folder.join(&self.name);
+        let plain = self.name.strip_suffix(".gz").filter(|_| self.is_compressed());
+        let plain = plain.map(|name| folder.join(name)).filter(|plain| plain.is_file());
+        let path = plain.unwrap_or(path);
+        let state = self.state(&path).map_err(|error| FetchError::read(&path, error))?;
+        Ok((path, state))
     }
 
     /// Whether a file is this one.
     fn state(&self, path: &Path) -> io::Result<State> {
-        let file = match fs::File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(State::Missing),
-            file => file?,
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::Missing),
+            file => BufReader::new(file?),
         };
-        let found = sums::Counted::of(file)?;
-        if self.sums.agree(&found.sums) {
-            return Ok(State::Right);
+        let size = file.get_ref().metadata()?.len();
+        let packed =
+            self.is_compressed() && io::BufRead::fill_buf(&mut file)?.starts_with(&[0x1f, 0x8b]);
+        let sum = if packed { sha256(MultiGzDecoder::new(file)) } else { sha256(file) };
+        match sum {
+            Ok(sum) if sum == self.sha256 => Ok(State::Right),
+            Ok(_) => Ok(State::Wrong { size }),
+            Err(error) if damaged(&error) => Ok(State::Wrong { size }),
+            Err(error) => Err(error),
         }
-        let mut lines = None;
-        if let Some(content) = &self.content {
-            let inside = if found.gzip { sums::Counted::unpacked(path) } else { Ok(found.clone()) };
-            match inside {
-                Ok(inside) if content.agree(&inside.sums) => return Ok(State::Right),
-                Ok(inside) => {
-                    lines =
-                        self.lines.filter(|&all| all != inside.lines).map(|l| (inside.lines, l));
-                }
-                // Damaged gzip is wrong, a disk that cannot be read an error.
-                Err(error) if sums::damaged(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let packed = found.gzip || !self.name.ends_with(".gz");
-        let expected = self.size.filter(|&size| packed && size != found.size);
-        Ok(State::Wrong(Wrong { size: found.size, expected, lines }))
     }
 }
 
-/// Gives a file that is not what its name says another name.
-fn aside(path: &Path, report: &mut dyn FnMut(Event<'_>)) -> Result<(), FetchError> {
-    let free = |number: u32| {
-        let ending = if number == 1 { ".wrong".into() } else { format!(".wrong{number}") };
-        let to = with_ending(path, &ending);
-        (!to.exists()).then_some(to)
-    };
-    let to = (1..).find_map(free).unwrap_or_else(|| with_ending(path, ".wrong"));
-    fs::rename(path, &to).map_err(|error| FetchError::Write { path: path.into(), error })?;
-    report(Event::Aside { from: path, to: &to });
-    Ok(())
+/// The SHA-256 checksum of everything a reader yields, in hexadecimal.
+///
+/// # Errors
+/// Passes on the reader's.
+pub fn sha256(mut reader: impl Read) -> io::Result<String> {
+    let mut sum = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => sum.update(&buffer[..read]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A path with something behind its name.
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+/// Whether an error means that compressed data is cut short or damaged, rather than that a disk failed.
+fn damaged(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | InvalidData | InvalidInput)
+}
+
+/// A path with `.part` appended.
+fn part(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(".part");
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_checksum_is_the_textbook_one() {
+        let sum = super::sha256(&b"abc"[..]).unwrap();
+        assert_eq!(sum, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
 }
