@@ -50,14 +50,6 @@ impl StepSizes {
         Ok(Self { alpha, beta, lambda, gamma, tau })
     }
 
-    /// The same steps with γ = 1: z is the newest hypergradient, unsmoothed. Only for showing that momentum
-    /// is needed (paper, section 4.4).
-    #[must_use]
-    pub const fn without_momentum(mut self) -> Self {
-        self.gamma = 1.0;
-        self
-    }
-
     /// α: the step of the outer variable.
     #[must_use]
     pub const fn alpha(&self) -> f32 {
@@ -161,6 +153,5 @@ mod tests {
         }
         assert_eq!(build([0.1, 0.1, 0.1, 1.0, 0.5]).unwrap_err().name, "gamma");
         assert_eq!(build([0.1, 0.1, 0.1, 0.5, 1.0]).unwrap_err().name, "tau");
-        assert_eq!(build(good).unwrap().without_momentum().gamma(), 1.0);
     }
 }

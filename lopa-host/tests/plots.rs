@@ -2,7 +2,7 @@
 
 use lopa_host::plot::{Chart, Line, PngError, png};
 use lopa_host::record::{Column, Record, Scale};
-use lopa_host::report::{Figure, Report, Table, averaged, charts, overlay, summary};
+use lopa_host::report::{Figure, Report, Table, averaged, charts, summary};
 use lopa_host::topology::{Kind, Weights, drawing};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, ParsingOptions};
@@ -297,7 +297,7 @@ fn record_of_one_row() -> Record {
 #[test]
 fn a_run_looks_the_same_in_every_chart() {
     let (whole, part) = (run(0), record_of_one_row());
-    let figures = overlay(&[("part", &part), ("whole", &whole)], "iteration");
+    let figures = averaged(&[("part", vec![&part]), ("whole", vec![&whole])], "iteration");
     let looks = |stem: &str| -> Vec<(String, usize)> {
         let figure = figures.iter().find(|figure| figure.stem == stem).unwrap();
         drawn(figure).lines.iter().map(|line| (line.name.clone(), line.look)).collect()
@@ -306,7 +306,7 @@ fn a_run_looks_the_same_in_every_chart() {
     assert_eq!(looks("train_accuracy"), [("whole".into(), 1)]);
     let svg = &figures[0].drawing.svg();
     assert!(svg.contains("#0072b2") && svg.contains("#d55e00") && svg.contains("stroke-dasharray"));
-    assert!(overlay(&[], "iteration").is_empty());
+    assert!(averaged(&[], "iteration").is_empty());
 }
 
 #[test]

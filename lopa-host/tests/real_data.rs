@@ -16,8 +16,7 @@ use lopa_core::steps::StepSizes;
 use lopa_host::config::Experiment;
 use lopa_host::data::fetch::{self, State};
 use lopa_host::data::{
-    Dataset, Deal, LabelRatio, Partition, Shard, Values, cifar, covtype, label_counts, mnist,
-    standardise,
+    Dataset, Deal, LabelRatio, Partition, Shard, Values, cifar, covtype, mnist, standardise,
 };
 use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
@@ -99,7 +98,7 @@ fn covtype_is_complete_and_learned() {
     let trees = trees.hold_out(2_240, 7).unwrap();
     let ratio = Partition::LabelRatio(LabelRatio::default());
     let mut shards = Deal::new(10, ratio, 7).shards(trees).unwrap();
-    for (node, counts) in label_counts(&shards).iter().enumerate() {
+    for (node, counts) in shards.iter().map(Shard::counts).enumerate() {
         let ratio = counts[1] as f64 / counts.iter().sum::<usize>() as f64;
         let middle = if node < 5 { 0.8 } else { 0.35 };
         assert!((ratio - middle).abs() < 0.152, "{node} {counts:?}");

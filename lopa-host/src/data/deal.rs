@@ -13,7 +13,7 @@ use super::table::Table;
 /// How a data set becomes shards.
 ///
 /// ```
-/// use lopa_host::data::{Class, Dataset, Deal, Partition, Table, Targets, Values, label_counts};
+/// use lopa_host::data::{Class, Dataset, Deal, Partition, Table, Targets, Values};
 /// let labels = [0, 1, 2].repeat(200);
 /// let classes = ["a", "b", "c"].map(|name| Class::new(0, name));
 /// let values = Values::Bytes(vec![0; 600]);
@@ -22,7 +22,7 @@ use super::table::Table;
 /// let deal = Deal::new(3, Partition::LabelSubsets { classes: 1 }, 7);
 /// let shards = deal.shards(Dataset::new(table, None)?)?;
 /// assert!(shards.iter().all(|shard| shard.train.len() == 100 && shard.validation.len() == 100));
-/// assert!(label_counts(&shards).iter().all(|node| node.contains(&200)));
+/// assert!(shards.iter().all(|shard| shard.counts().contains(&200)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -45,6 +45,6 @@ pub use dataset::Dataset;
 pub use deal::{Deal, Share, TestPart};
 pub use error::{Fault, FileError, Place};
 pub use partition::{LabelRatio, Partition, PartitionError};
-pub use shard::{Shard, label_counts};
+pub use shard::Shard;
 pub use standard::{Standard, StandardError, standardise};
 pub use table::{Class, Table, TableError, Targets, Values};

@@ -23,19 +23,3 @@ impl Shard {
         pairs.map(|(train, validation)| train + validation).collect()
     }
 }
-
-/// How many samples of each class each node has: a row a node, a column a class.
-///
-/// ```
-/// use lopa_host::data::label_counts;
-/// use lopa_host::synthetic::Recipe;
-/// let recipe = Recipe { features: 3, relevant: 1, samples: 20, seed: 1 };
-/// let shards: Vec<_> = (0..4).map(|node| recipe.shard(node).into()).collect();
-/// let counts = label_counts(&shards);
-/// assert_eq!(counts.len(), 4);
-/// assert!(counts.iter().all(|node| node.iter().sum::<usize>() == 40));
-/// ```
-#[must_use]
-pub fn label_counts(shards: &[Shard]) -> Vec<Vec<usize>> {
-    shards.iter().map(Shard::counts).collect()
-}

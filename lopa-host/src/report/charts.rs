@@ -59,21 +59,6 @@ pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
     distinct(figures)
 }
 
-/// Several runs in the same charts, one chart a column; a run has the same colour in all of them.
-#[must_use]
-pub fn overlay(runs: &[(&str, &Record)], x: &str) -> Vec<Figure> {
-    let records: Vec<&Record> = runs.iter().map(|(_, record)| *record).collect();
-    together(&records, x, |name, chart| {
-        for (look, (run, record)) in runs.iter().enumerate() {
-            let points = points(record, x, name);
-            if points.iter().any(|[_, y]| y.is_finite()) {
-                chart.lines.push(Line { look, ..Line::new(*run, points) });
-            }
-        }
-        String::new()
-    })
-}
-
 /// Means over runs that differ in their seeds only, with bands: one line a group, one chart a column.
 ///
 /// Rows with the same iteration belong together. The band is the 95 % confidence interval of the mean (Student's t)

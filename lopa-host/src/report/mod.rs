@@ -1,6 +1,6 @@
 //! All there is to see of a run, in one page that needs nothing else.
 //!
-//! [`charts`] makes the figures of one run, [`overlay`] those of several side by side, [`averaged`] means with bands
+//! [`charts`] makes the figures of one run, [`averaged`] those of several side by side, with bands
 //! over seeds, [`labels`] bars of the classes of every node; [`summary`] is a table of a record's first, best and last figures. A [`Report`] puts them together:
 //!
 //! ```
@@ -25,7 +25,7 @@ mod labels;
 mod run;
 mod table;
 
-pub use charts::{averaged, charts, overlay};
+pub use charts::{averaged, charts};
 pub use figure::{Drawing, Figure};
 pub use labels::labels;
 pub use run::of_run;

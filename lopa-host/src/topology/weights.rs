@@ -225,12 +225,6 @@ impl Weights {
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
-
-    /// The same, to keep.
-    #[must_use]
-    pub fn into_edges(self) -> Vec<Edge> {
-        self.edges
-    }
 }
 
 /// The elements of a square matrix that are not zero, row by row.

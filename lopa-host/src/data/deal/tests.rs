@@ -1,7 +1,7 @@
 //! What every way of dealing has in common, what each is for, and what is refused.
 
 use super::*;
-use crate::data::{Class, LabelRatio, Targets, Values, label_counts};
+use crate::data::{Class, LabelRatio, Targets, Values};
 
 /// Row r holds r, and classes take turns.
 fn table(rows: u16, classes: u8) -> Table {
@@ -21,7 +21,8 @@ const WAYS: [Partition; 5] = [
 ];
 
 fn counts(deal: &Deal, table: Table) -> Vec<Vec<usize>> {
-    label_counts(&deal.shards(Dataset { train: table, test: None }).unwrap())
+    let shards = deal.shards(Dataset { train: table, test: None }).unwrap();
+    shards.iter().map(Shard::counts).collect()
 }
 
 #[test]
