@@ -13,7 +13,7 @@ use lopa_host::run::Prepared;
 
 use super::{PATIENT, assert_simulated_bits, described, fleet, prepared, program, run};
 
-const ROUNDS: u64 = 200;
+const ROUNDS: u64 = 120;
 
 /// A ring of four with the key of a file, or without one.
 fn ring(rounds: u64, key: Option<&Path>) -> Prepared {

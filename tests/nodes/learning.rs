@@ -56,7 +56,7 @@ fn a_shared_layer_of_21980_weights_travels_in_chunks() {
         r#"
         network = {{ nodes = 2, topology = "path" }}
         problem = {{ kind = "shared-layer", hidden = 28, mu = 0.1 }}
-        run = {{ iterations = 2, x0 = {{ random = 0.1 }} }}
+        run = {{ iterations = 1, x0 = {{ random = 0.1 }} }}
         [data]
         {data}
         [algorithm]
@@ -76,6 +76,6 @@ fn a_shared_layer_of_21980_weights_travels_in_chunks() {
     assert_simulated_bits(&prepared, &mut fleet);
     let reading = fleet.client(0).unwrap().reading().unwrap();
     assert_eq!(reading.variables[0].len(), 21_980);
-    // 32 elements of x and of y a frame: 687 frames a round at least.
-    assert!(reading.counters.sent >= 2 * 687, "{:?}", reading.counters);
+    // 32 elements of x and of y per frame.
+    assert!(reading.counters.sent >= 687, "{:?}", reading.counters);
 }
