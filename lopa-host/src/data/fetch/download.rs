@@ -13,7 +13,7 @@ use super::{Event, FetchError, Original, State, Wanted, part};
 
 /// How often a server is asked to go on after a connection that broke but delivered something.
 const BREAKS: u32 = 5;
-/// No file is longer; whatever a server sends beyond this is not read.
+/// The longest file, where its size is not known.
 const LONGEST: u64 = 1 << 30;
 
 /// Why a download stopped.
@@ -66,14 +66,21 @@ fn from_server(
 ) -> Result<(), Stop> {
     let mut breaks = 0;
     loop {
+        if wanted.size.is_some_and(|size| length(part) > size) {
+            // Too long to become right.
+            fs::remove_file(part).map_err(Stop::Disk)?;
+        }
         let had = length(part);
-        report(Event::Asking { url, from: had });
-        match transfer(url, wanted, part, had, report) {
-            Err(Stop::Broken(_)) if length(part) > had && breaks < BREAKS => {
-                breaks += 1;
-                continue;
+        // What an earlier attempt completed needs no server.
+        if had == 0 || Some(had) != wanted.size {
+            report(Event::Asking { url, from: had });
+            match transfer(url, wanted, part, had, report) {
+                Err(Stop::Broken(_)) if length(part) > had && breaks < BREAKS => {
+                    breaks += 1;
+                    continue;
+                }
+                other => other?,
             }
-            other => other?,
         }
         if wanted.state(part).map_err(Stop::Disk)? == State::Right {
             return Ok(());
@@ -113,10 +120,12 @@ fn transfer(
     };
     let promised = response.body().content_length().map(|length| from.saturating_add(length));
     let all = promised.or(wanted.size);
+    // It may be compressed less well than the original, or not at all.
+    let limit = wanted.size.map_or(LONGEST, |size| size.saturating_mul(8).saturating_add(1 << 20));
     let opened =
         if from == 0 { File::create(part) } else { OpenOptions::new().append(true).open(part) };
     let mut file = opened.map_err(Stop::Disk)?;
-    let mut body = response.body_mut().with_config().limit(u64::MAX).reader().take(LONGEST);
+    let mut body = response.body_mut().with_config().limit(u64::MAX).reader();
     let (mut have, mut buffer) = (from, vec![0; 1 << 16]);
     let broken = |have: u64| {
         let of = all.map_or(String::new(), |all| format!(" of {all}"));
@@ -129,6 +138,10 @@ fn transfer(
             Ok(read) => {
                 file.write_all(&buffer[..read]).map_err(Stop::Disk)?;
                 have += read as u64;
+                if have > limit {
+                    fs::remove_file(part).map_err(Stop::Disk)?;
+                    return Err(Stop::Server(format!("sent more than {limit} bytes")));
+                }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return Err(broken(have)),

@@ -22,6 +22,15 @@ pub enum FetchError {
         /// Why.
         error: io::Error,
     },
+    /// The disk is full.
+    #[error(
+        "the disk is full, {} cannot be written: make room and fetch again, what arrived is kept",
+        path.display()
+    )]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Read {
@@ -60,7 +69,10 @@ impl FetchError {
     }
 
     pub(super) fn write(path: &Path, error: io::Error) -> Self {
-        Self::Write { path: path.into(), error }
+        match error.kind() {
+            io::ErrorKind::StorageFull => Self::Full { path: path.into() },
+            _ => Self::Write { path: path.into(), error },
+        }
     }
 
     /// Whether the request or the disk is at fault, and not the way to the servers.

@@ -130,12 +130,16 @@ pub fn fetch(
 ) -> Result<(), FetchError> {
     fs::create_dir_all(folder).map_err(|error| FetchError::write(folder, error))?;
     for wanted in &set.files {
-        let unpacked = archive::states(wanted, folder)?;
-        if !unpacked.is_empty() && unpacked.iter().all(|(_, state)| *state == State::SizeRight) {
-            unpacked.iter().for_each(|(path, _)| report(Event::There(path)));
-            continue;
+        let found = wanted.find(folder)?;
+        if found.1 == State::Missing && !wanted.members.is_empty() {
+            // The archive may be deleted once it is unpacked.
+            let unpacked = archive::states(wanted, None, folder)?;
+            if unpacked.iter().all(|(_, state)| *state == State::SizeRight) {
+                unpacked.iter().for_each(|(path, _)| report(Event::There(path)));
+                continue;
+            }
         }
-        let path = match wanted.find(folder)? {
+        let path = match found {
             (path, State::Right) => {
                 report(Event::There(&path));
                 path
@@ -161,8 +165,9 @@ pub fn fetch(
 pub fn check(set: &Original, folder: &Path) -> Result<Vec<(PathBuf, State)>, FetchError> {
     let mut states = Vec::new();
     for wanted in &set.files {
-        let unpacked = archive::states(wanted, folder)?;
         let own = wanted.find(folder)?;
+        let archive = Some(own.0.as_path()).filter(|_| own.1 == State::Right);
+        let unpacked = archive::states(wanted, archive, folder)?;
         // The archive may be deleted once it is unpacked.
         if own.1 != State::Missing || unpacked.iter().all(|(_, state)| *state == State::Missing) {
             states.push(own);
