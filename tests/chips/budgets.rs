@@ -6,13 +6,10 @@ use std::net::Shutdown;
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
 
 use super::emulator::{self, flash};
-use lopa_host::config::Experiment;
+use crate::nodes::{PATIENT, keys};
 use lopa_host::fleet::{Emulated, Layout, patient};
-use lopa_host::key::Key;
-use lopa_host::run::Prepared;
 use object::Endianness;
 use object::elf::{FileHeader32, SHF_ALLOC, SHF_WRITE};
 use object::read::elf::{FileHeader, SectionHeader};
@@ -40,28 +37,9 @@ fn statics(image: &Path) -> usize {
 
 /// A ring of boards that can be looked into, off; with a key, which takes more stack.
 fn ring(image: &Path) -> Emulated {
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("network.key");
-    Key::random().unwrap().write_new(&key).unwrap();
-    let file = format!(
-        r#"
-        network = {{ nodes = {NODES}, topology = "ring" }}
-        problem = {{ kind = "logistic" }}
-        data = {{ features = 24, relevant = 6, samples = 20 }}
-        run = {{ iterations = {ROUNDS}, seed = 11, x0 = -4.0, checkpoint_every = 25 }}
-        links = {{ key = {key:?} }}
-        [algorithm]
-        name = "lopa-gt"
-        alpha = 0.5
-        beta = 0.3
-        lambda = 0.3
-        gamma = 0.5
-        tau = 0.7
-        batch = 8
-        "#
-    );
-    let prepared = Prepared::new(Experiment::parse(&file).unwrap()).unwrap();
-    let layout = Layout::new(&prepared, None, patient(Duration::from_secs(100), false)).unwrap();
+    let (_folder, [key, _]) = keys::keys();
+    let prepared = keys::ring(ROUNDS, Some(&key));
+    let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
     let mut boards = Emulated::new(image, &layout.blobs, None).unwrap();
     let paint = PAINT.repeat(STACK.len() / 4);
     (0..NODES).for_each(|node| fs::write(boards.folder(node).join("paint.bin"), &paint).unwrap());

@@ -16,13 +16,13 @@ use super::{PATIENT, assert_simulated_bits, described, fleet, prepared, program,
 const ROUNDS: u64 = 120;
 
 /// A ring of four with the key of a file, or without one.
-fn ring(rounds: u64, key: Option<&Path>) -> Prepared {
+pub fn ring(rounds: u64, key: Option<&Path>) -> Prepared {
     let links = key.map(|key| format!("links = {{ key = {key:?} }}\n")).unwrap_or_default();
     prepared(&(links + &described(4, "ring", rounds)))
 }
 
 /// A folder with two keys.
-fn keys() -> (tempfile::TempDir, [std::path::PathBuf; 2]) {
+pub fn keys() -> (tempfile::TempDir, [std::path::PathBuf; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["a.key", "b.key"].map(|name| folder.path().join(name));
     paths.iter().for_each(|path| Key::random().unwrap().write_new(path).unwrap());

@@ -4,7 +4,7 @@ mod accidents;
 #[path = "../../lopa-host/tests/common/data.rs"]
 mod data;
 mod direct;
-mod keys;
+pub mod keys;
 mod learning;
 mod log;
 mod routed;
@@ -23,9 +23,9 @@ use lopa_host::fleet::{Accident, Course, Emulated, Layout, image, patient};
 use lopa_host::run::Prepared;
 
 /// So patient that nobody is given up, however busy this machine is.
-const PATIENT: Duration = Duration::from_secs(100);
+pub const PATIENT: Duration = Duration::from_secs(100);
 
-/// Logistic regression on made-up samples, 200 rounds.
+/// Logistic regression on made-up samples.
 fn logistic(nodes: u32, topology: &str, rounds: u64) -> Prepared {
     prepared(&described(nodes, topology, rounds))
 }

@@ -7,7 +7,7 @@ use lopa_host::boards::{Board, EMULATED};
 use lopa_host::fleet::{Emulated, Layout, Silence, patient};
 
 use super::log::lines;
-use super::{PATIENT, logistic, prepared, program};
+use super::{PATIENT, described, logistic, prepared, program};
 
 /// The image that logs, and perhaps does more.
 fn image(features: &'static [&'static str]) -> PathBuf {
@@ -22,22 +22,8 @@ fn alone(rounds: u64) -> Vec<u8> {
 
 /// The blob of a node that is too large for the image.
 fn large() -> Vec<u8> {
-    let network = prepared(
-        r#"
-        network = { nodes = 1, topology = "path" }
-        problem = { kind = "logistic" }
-        data = { features = 1000, relevant = 6, samples = 20 }
-        run = { iterations = 30 }
-        [algorithm]
-        name = "lopa-gt"
-        alpha = 0.5
-        beta = 0.3
-        lambda = 0.3
-        gamma = 0.5
-        tau = 0.7
-        batch = 8
-        "#,
-    );
+    let file = described(1, "path", 30).replace("features = 24", "features = 1000");
+    let network = prepared(&file);
     Layout::new(&network, None, patient(PATIENT, false)).unwrap().blobs.concat()
 }
 
