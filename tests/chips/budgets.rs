@@ -81,8 +81,8 @@ fn row(page: &str, name: &str) -> (usize, usize) {
 fn the_node_image_keeps_to_its_budgets() {
     let target = emulator::CORTEX_M4F.target;
     let build = |bare: bool| {
-        let image = emulator::build_small("mps2-an386", "mps2-an386", target, bare);
-        image.unwrap_or_else(|error| panic!("{error}"))
+        let images = emulator::build_small("mps2-an386", "mps2-an386", &[target], bare);
+        images.unwrap_or_else(|error| panic!("{error}")).remove(0)
     };
     let image = build(false);
     let ram = statics(&image);

@@ -1,7 +1,7 @@
 //! Flash, RAM, stack and instructions on emulated chips, against the table in the docs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::emulator::table::{self, Cost, Key, Table};
@@ -92,13 +92,14 @@ fn measure(section: &Section, rows: &mut Vec<(Key, Cost)>) {
     let mut programs = vec![NOTHING.1];
     programs.extend(section.benchmarks.iter().map(|benchmark| benchmark.1));
     let mut hashes = BTreeMap::new();
-    let build = |machine: &'static Machine| {
-        let directory = machine.build(&programs, section.build);
+    let wanted = |m: &&Machine| blessing() || measured_each_time(section.title, m.chip);
+    let machines: Vec<&Machine> = section.machines.iter().filter(wanted).collect();
+    let folders = section.build.programs(&programs, &machines);
+    let frame = |(machine, directory): (&'static Machine, PathBuf)| {
         let frame = Measured::new(machine, &directory.join(NOTHING.1));
         (machine, directory, frame)
     };
-    let wanted = |m: &&Machine| blessing() || measured_each_time(section.title, m.chip);
-    let built: Vec<_> = section.machines.iter().filter(wanted).map(build).collect();
+    let built: Vec<_> = machines.into_iter().zip(folders).map(frame).collect();
     for &(problem, program, here) in section.benchmarks {
         for (machine, directory, frame) in &built {
             let what = format!("{problem} on {}", machine.chip);

@@ -1,6 +1,5 @@
 //! The program for a board: found, and built.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,41 +7,27 @@ use std::process::{Command, Stdio};
 use crate::boards::Board;
 
 /// Why there is no program.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// The folder with the firmware is not there.
+    #[error(
+        "{} is not the firmware's folder: name that folder with --firmware, or a built program with --image",
+        .0.display()
+    )]
     Missing(PathBuf),
     /// Cargo does not run.
-    Cargo(std::io::Error),
+    #[error("cargo does not run ({0}): install Rust from https://rustup.rs")]
+    Cargo(#[source] std::io::Error),
     /// The compiler has no library for the board's target.
+    #[error("the target {0} is missing: rustup target add {0}")]
     Target(String),
     /// It does not build.
+    #[error("the firmware does not build:\n{0}")]
     Build(String),
     /// There is no image where one was named.
+    #[error("there is no program at {}", .0.display())]
     Image(PathBuf),
 }
-
-impl fmt::Display for ImageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(path) => write!(
-                f,
-                "{} is not the firmware's folder: name it with --firmware, or a program that is built with --image",
-                path.display()
-            ),
-            Self::Cargo(error) => {
-                write!(f, "cargo does not run ({error}): install Rust from https://rustup.rs")
-            }
-            Self::Target(target) => {
-                write!(f, "the target {target} is missing: rustup target add {target}")
-            }
-            Self::Build(said) => write!(f, "the firmware does not build:\n{said}"),
-            Self::Image(path) => write!(f, "there is no program at {}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for ImageError {}
 
 /// The folder of the firmware: as named, or of this source tree, or in the working directory.
 #[must_use]
@@ -62,8 +47,8 @@ pub struct Build<'a> {
     pub package: &'a str,
     /// Programs of it.
     pub programs: &'a [&'a str],
-    /// The target.
-    pub target: &'a str,
+    /// The targets: cargo works on all of them at once.
+    pub targets: &'a [&'a str],
     /// Features.
     pub features: &'a [&'a str],
     /// Whether the package's default features are left out.
@@ -73,18 +58,21 @@ pub struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Builds, and says in which folder the programs are.
+    /// Builds, and says in which folder the programs are, for each target.
     ///
     /// # Errors
     /// Says what is missing, with the command that installs it.
-    pub fn run(&self, firmware: &Path) -> Result<PathBuf, ImageError> {
-        let Self { package, programs, target, features, bare, level } = *self;
+    pub fn run(&self, firmware: &Path) -> Result<Vec<PathBuf>, ImageError> {
+        let Self { package, programs, targets, features, bare, level } = *self;
         let manifest = firmware.join("Cargo.toml");
         if !manifest.is_file() {
             return Err(ImageError::Missing(firmware.to_path_buf()));
         }
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.args(["build", "--release", "--locked", "--package", package, "--target", target]);
+        cargo.args(["build", "--release", "--locked", "--package", package]);
+        targets.iter().for_each(|target| {
+            cargo.args(["--target", target]);
+        });
         cargo.arg("--manifest-path").arg(&manifest);
         for program in programs {
             cargo.args(["--bin", program]);
@@ -110,11 +98,16 @@ impl Build<'_> {
         }
         let output = cargo.stdin(Stdio::null()).output().map_err(ImageError::Cargo)?;
         if output.status.success() {
-            return Ok(directory.join(target).join("release"));
+            let folder = |target: &&str| directory.join(target).join("release");
+            return Ok(targets.iter().map(folder).collect());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let missing = said.contains("may not be installed");
-        Err(if missing { ImageError::Target(target.into()) } else { ImageError::Build(said) })
+        let target = || targets.iter().find(|target| said.contains(**target));
+        Err(match target().filter(|_| missing) {
+            Some(target) => ImageError::Target((*target).to_owned()),
+            None => ImageError::Build(said),
+        })
     }
 }
 
@@ -124,9 +117,10 @@ impl Build<'_> {
 /// Says what is missing, with the command that installs it.
 pub fn build(firmware: &Path, board: &Board) -> Result<PathBuf, ImageError> {
     let Board { name, target, features, .. } = *board;
-    let programs = &[name];
-    let build = Build { package: name, programs, target, features, bare: false, level: None };
-    given(&build.run(firmware)?.join(name))
+    let (programs, targets) = (&[name], &[target]);
+    let build = Build { package: name, programs, targets, features, bare: false, level: None };
+    let folder = build.run(firmware)?.into_iter().next().unwrap_or_default();
+    given(&folder.join(name))
 }
 
 /// A program that is built already.

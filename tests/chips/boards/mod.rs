@@ -203,8 +203,8 @@ fn probe_rs_knows_the_chips() {
 
 /// Builds a board's image and measures it.
 fn measure(board: &Board) -> Row {
-    let built = emulator::build(board.name, board.name, board.target, &[]);
-    let image = Image::read(&built.unwrap_or_else(|error| panic!("{error}")));
+    let built = emulator::build(board.name, board.name, &[board.target], &[]);
+    let image = Image::read(&built.unwrap_or_else(|error| panic!("{error}"))[0]);
     let name = board.name;
     let place = |symbol: &str| *image.places.get(symbol).unwrap_or_else(|| panic!("no {symbol}"));
     for (region, start, end) in

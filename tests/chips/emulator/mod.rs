@@ -68,17 +68,20 @@ pub struct Build {
     pub math: Kind,
 }
 
-impl Machine {
-    /// Builds programs of `firmware/emulated` and returns the directory they lie in.
-    pub fn build(&self, programs: &[&str], build: Build) -> PathBuf {
-        let features: &[&str] = match build.math {
+impl Build {
+    /// Builds programs of `firmware/emulated` for all machines at once, and returns the folder of each.
+    pub fn programs(self, programs: &[&str], machines: &[&Machine]) -> Vec<PathBuf> {
+        let features: &[&str] = match self.math {
             Kind::Libm => &[],
             Kind::Micromath => &["micromath"],
         };
-        let built = build_programs("emulated", programs, self.target, features, build.level);
-        built.unwrap_or_else(|error| panic!("{error}"))
+        let targets: Vec<&str> = machines.iter().map(|machine| machine.target).collect();
+        build_programs("emulated", programs, &targets, features, self.level)
+            .unwrap_or_else(|error| panic!("{error}"))
     }
+}
 
+impl Machine {
     /// Runs a program to its end and returns what it printed.
     pub fn run(&self, image: &Path) -> String {
         let mut command = Command::new(self.emulator);
@@ -114,40 +117,43 @@ impl Machine {
     }
 }
 
-/// Builds one program and returns its image, or what went wrong.
+/// Builds one program for some targets and returns its images, or what went wrong.
 pub fn build(
     package: &str,
     program: &str,
-    target: &str,
+    targets: &[&str],
     features: &[&str],
-) -> Result<PathBuf, String> {
-    let directory = build_programs(package, &[program], target, features, "3")?;
-    Ok(directory.join(program))
+) -> Result<Vec<PathBuf>, String> {
+    let folders = build_programs(package, &[program], targets, features, "3")?;
+    Ok(folders.into_iter().map(|folder| folder.join(program)).collect())
 }
 
-/// Builds one program for size, `bare` without its default features, and returns its image, or what went wrong.
+/// Builds one program for size, `bare` without its default features, and returns its images, or what went wrong.
 pub fn build_small(
     package: &str,
     program: &str,
-    target: &str,
+    targets: &[&str],
     bare: bool,
-) -> Result<PathBuf, String> {
+) -> Result<Vec<PathBuf>, String> {
     let (programs, level) = (&[program][..], Some("z"));
-    let build = image::Build { package, programs, target, features: &[], bare, level };
-    let directory = build.run(&image::folder(None));
-    Ok(directory.map_err(|error| format!("{program} for {target}: {error}"))?.join(program))
+    let build = image::Build { package, programs, targets, features: &[], bare, level };
+    let folders = build.run(&image::folder(None));
+    let folders = folders.map_err(|error| format!("{program} for {targets:?}: {error}"))?;
+    Ok(folders.into_iter().map(|folder| folder.join(program)).collect())
 }
 
 fn build_programs(
     package: &str,
     programs: &[&str],
-    target: &str,
+    targets: &[&str],
     features: &[&str],
     level: &str,
-) -> Result<PathBuf, String> {
+) -> Result<Vec<PathBuf>, String> {
     let level = Some(level).filter(|level| *level != "3");
-    let build = image::Build { package, programs, target, features, bare: false, level };
-    build.run(&image::folder(None)).map_err(|error| format!("{programs:?} for {target}: {error}"))
+    let build = image::Build { package, programs, targets, features, bare: false, level };
+    build
+        .run(&image::folder(None))
+        .map_err(|error| format!("{programs:?} for {targets:?}: {error}"))
 }
 
 fn how_to_get(emulator: &str) -> String {
