@@ -1,26 +1,19 @@
 //! Files that are replaced whole, and together.
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A file could not be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {error}", path.display())]
 pub struct WriteError {
     /// Which one.
     pub path: PathBuf,
     /// Why.
+    #[source]
     pub error: io::Error,
 }
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write {}: {}", self.path.display(), self.error)
-    }
-}
-
-impl std::error::Error for WriteError {}
 
 /// Writes a file beside its place and moves it there when it is whole.
 ///

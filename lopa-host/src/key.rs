@@ -27,11 +27,16 @@ impl fmt::Debug for Key {
 }
 
 /// Why there is no key. No message has a part of a key in it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file cannot be read.
-    Read(PathBuf, io::Error),
+    #[error("cannot read the key {file}: {1}; make one with: lopa key {file}", file = .0.display())]
+    Read(PathBuf, #[source] io::Error),
     /// Others than its owner can read or change the file.
+    #[error(
+        "the key {file} is open to others (mode {mode:03o}): run chmod 600 {file}, and make a new key if others may have read it",
+        file = path.display()
+    )]
     Open {
         /// The file.
         path: PathBuf,
@@ -39,6 +44,7 @@ pub enum KeyError {
         mode: u32,
     },
     /// The file has no key, or something besides it.
+    #[error("{}:{line}: {what}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -48,41 +54,18 @@ pub enum KeyError {
         what: &'static str,
     },
     /// The file is there already.
+    #[error(
+        "{} exists already: choose another name, or remove it if no board uses that key any more",
+        .0.display()
+    )]
     Exists(PathBuf),
     /// The file cannot be written.
-    Write(WriteError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The operating system has no random numbers.
+    #[error("the operating system has no random numbers: {0}")]
     Random(String),
 }
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(path, error) => write!(
-                f,
-                "cannot read the key {0}: {error}; make one with: lopa key {0}",
-                path.display()
-            ),
-            Self::Open { path, mode } => write!(
-                f,
-                "the key {0} is open to others (mode {mode:03o}): run chmod 600 {0}, and make a new key if others may have read it",
-                path.display()
-            ),
-            Self::Format { path, line, what } => write!(f, "{}:{line}: {what}", path.display()),
-            Self::Exists(path) => write!(
-                f,
-                "{} exists already: choose another name, or remove it if no board uses that key any more",
-                path.display()
-            ),
-            Self::Write(error) => error.fmt(f),
-            Self::Random(error) => {
-                write!(f, "the operating system has no random numbers: {error}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for KeyError {}
 
 impl Key {
     /// A new key, of the operating system's random numbers.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// When a cut line is mended.
+/// When a cut line is repaired.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Until {
     /// Never.
@@ -39,22 +39,15 @@ pub enum Accident {
         b: u32,
         /// After so many rounds of one of them.
         round: u64,
-        /// When it is mended.
+        /// When it is repaired.
         until: Until,
     },
 }
 
 /// An accident makes no sense.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct AccidentError(pub(super) String);
-
-impl fmt::Display for AccidentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for AccidentError {}
 
 impl fmt::Display for Accident {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +72,7 @@ impl Accident {
     /// # Errors
     /// Says how it is written.
     pub fn kill(text: &str) -> Result<Self, AccidentError> {
-        let wrong = || AccidentError(format!("{text:?} is no NODE@ROUND, such as 2@50"));
+        let wrong = || AccidentError(format!("{text:?} must be NODE@ROUND, such as 2@50"));
         let (node, round) = text.split_once('@').ok_or_else(wrong)?;
         let (node, round) = (node.parse(), round.parse());
         Ok(Self::Kill { node: node.map_err(|_| wrong())?, round: round.map_err(|_| wrong())? })
@@ -117,7 +110,7 @@ impl Accident {
         };
         parsed().ok_or_else(|| {
             let forms = "A-B@ROUND, A-B@ROUND..ROUND or A-B@ROUND+SECONDS, such as 0-1@50..80";
-            AccidentError(format!("{text:?} is no {forms}"))
+            AccidentError(format!("{text:?} must be {forms}"))
         })
     }
 

@@ -1,6 +1,5 @@
 //! A host at the end of a node's control link: it asks, and asks again until there is an answer.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -62,51 +61,37 @@ pub(crate) struct Heard {
 }
 
 /// Why there was no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Silence {
     /// The line is closed: the emulator ended, or the cable was pulled.
+    #[error("the line to node {node} is closed")]
     Closed {
         /// The node.
         node: u32,
     },
-    /// The node said nothing for long.
+    /// The node did not answer in time.
+    #[error(
+        "node {node} does not answer: it may have no power, or another key, or the port belongs to another node"
+    )]
     Silent {
         /// The node.
         node: u32,
     },
     /// The node does not start.
+    #[error("node {node} does not start: {trouble}")]
     Refused {
         /// The node.
         node: u32,
         /// Why.
         trouble: Trouble,
     },
-    /// It answered something else.
+    /// Its answer does not fit the request.
+    #[error("the answer of node {node} does not fit the request: flash it with this release")]
     Nonsense {
         /// The node.
         node: u32,
     },
 }
-
-impl fmt::Display for Silence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed { node } => write!(f, "the line to node {node} is closed"),
-            Self::Silent { node } => write!(
-                f,
-                "node {node} does not answer: it may have no power or another key, or the port is another node's"
-            ),
-            Self::Refused { node, trouble } => {
-                write!(f, "node {node} does not start: {trouble}")
-            }
-            Self::Nonsense { node } => {
-                write!(f, "node {node} answers something else: flash it with this release")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Silence {}
 
 /// Everything a node knows, read over its control link.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,5 @@
 //! A run of an emulated fleet, with the accidents that are asked for.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -32,12 +31,14 @@ pub fn patient(silence: Duration, lossy: bool) -> Timing {
     }
 }
 
-/// Why a run did not come to its end.
-#[derive(Debug)]
+/// Why a run did not finish.
+#[derive(Debug, thiserror::Error)]
 pub enum CourseError {
     /// The fleet failed.
-    Fleet(FleetError),
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     /// A node diverged.
+    #[error("node {node} diverged in round {round}")]
     Diverged {
         /// The node.
         node: u32,
@@ -45,48 +46,24 @@ pub enum CourseError {
         round: u64,
     },
     /// Nothing moves any more.
+    #[error("the fleet is stuck after round {round}{}", if *refused { ": nodes refuse each other" } else { "" })]
     Stuck {
         /// The rounds completed by the slowest node that is on.
         round: u64,
         /// Neighbours refused by some node.
         refused: bool,
     },
-    /// The fleet was done before it could happen.
+    /// The fleet finished before it could happen.
+    #[error(
+        "\"{0}\" came too late, after the fleet had finished: name an earlier round, or run more rounds"
+    )]
     TooLate(Accident),
-    /// Somebody said stop.
+    /// It was interrupted.
+    #[error("stopped after round {round}; the boards are off, nothing was written")]
     Stopped {
         /// The rounds completed by the slowest node that is on.
         round: u64,
     },
-}
-
-impl fmt::Display for CourseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fleet(error) => error.fmt(f),
-            Self::Diverged { node, round } => write!(f, "node {node} diverged in round {round}"),
-            Self::Stuck { round, refused } => {
-                write!(f, "the fleet is stuck after round {round}")?;
-                f.write_str(if *refused { ": nodes refuse each other" } else { "" })
-            }
-            Self::TooLate(accident) => write!(
-                f,
-                "\"{accident}\" came too late: the fleet was done before it was seen in that round; \
-                 name an earlier one, or more rounds"
-            ),
-            Self::Stopped { round } => {
-                write!(f, "stopped after round {round}; the boards are off, nothing was written")
-            }
-        }
-    }
-}
-
-impl std::error::Error for CourseError {}
-
-impl From<FleetError> for CourseError {
-    fn from(error: FleetError) -> Self {
-        Self::Fleet(error)
-    }
 }
 
 /// How far an accident is.

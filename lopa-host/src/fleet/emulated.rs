@@ -1,7 +1,6 @@
 //! A fleet of emulated boards: an image, a blob each, and wires between them as the blobs say.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,9 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// Why a fleet fails.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     /// A blob is not sound.
+    #[error("node {node}: {error}")]
     Blob {
         /// The node.
         node: u32,
@@ -34,62 +34,34 @@ pub enum FleetError {
         error: BlobError,
     },
     /// Blobs are not those of nodes 0, 1, … of one network.
+    #[error("the blob of node {node} belongs to another node")]
     Blobs {
         /// The place that another node's blob is in.
         node: u32,
     },
     /// An emulator does not run.
-    Emulator(EmulatorError),
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
     /// A line does not open.
+    #[error("node {node}: {error}{}{}", if log.is_empty() { "" } else { "; its emulator printed: " }, log.trim())]
     Port {
         /// The node.
         node: u32,
         /// Why.
+        #[source]
         error: PortError,
-        /// What the board and its emulator said.
+        /// What the board and its emulator printed.
         log: String,
     },
     /// A node does not answer.
-    Silence(Silence),
+    #[error(transparent)]
+    Silence(#[from] Silence),
     /// There is no such node, or it is off.
+    #[error("node {node} is off")]
     Off {
         /// The node.
         node: u32,
     },
-}
-
-impl fmt::Display for FleetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Blob { node, error } => write!(f, "node {node}: {error}"),
-            Self::Blobs { node } => write!(f, "the blob of node {node} is another node's"),
-            Self::Emulator(error) => error.fmt(f),
-            Self::Port { node, error, log } => {
-                write!(f, "node {node}: {error}")?;
-                if log.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, "; its emulator said: {}", log.trim())
-                }
-            }
-            Self::Silence(error) => error.fmt(f),
-            Self::Off { node } => write!(f, "node {node} is off"),
-        }
-    }
-}
-
-impl std::error::Error for FleetError {}
-
-impl From<Silence> for FleetError {
-    fn from(error: Silence) -> Self {
-        Self::Silence(error)
-    }
-}
-
-impl From<EmulatorError> for FleetError {
-    fn from(error: EmulatorError) -> Self {
-        Self::Emulator(error)
-    }
 }
 
 /// A fleet of emulated boards. All are ended when it is dropped.

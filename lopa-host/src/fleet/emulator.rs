@@ -1,7 +1,6 @@
 //! Emulated boards: one process each, none of which outlives this one.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -20,30 +19,20 @@ pub const QEMU: &str = "qemu-system-arm";
 static ALIVE: Mutex<BTreeMap<u64, Child>> = Mutex::new(BTreeMap::new());
 
 /// Why an emulator does not run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     /// There is none.
+    #[error(
+        "{QEMU} is missing: apt-get install --no-install-recommends {QEMU} (on a Mac: brew install qemu)"
+    )]
     Missing,
     /// It does not start.
-    Start(io::Error),
+    #[error("{QEMU} does not start: {0}")]
+    Start(#[source] io::Error),
     /// Its folder cannot be used.
-    Folder(PathBuf, io::Error),
+    #[error("cannot use {folder}: {1}", folder = .0.display())]
+    Folder(PathBuf, #[source] io::Error),
 }
-
-impl fmt::Display for EmulatorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => write!(
-                f,
-                "{QEMU} is missing: apt-get install --no-install-recommends {QEMU} (on a Mac: brew install qemu)"
-            ),
-            Self::Start(error) => write!(f, "{QEMU} does not start: {error}"),
-            Self::Folder(path, error) => write!(f, "cannot use {}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for EmulatorError {}
 
 /// Ends every emulator of this process, at once.
 pub fn end_all() {

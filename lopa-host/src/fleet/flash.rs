@@ -11,37 +11,21 @@ use crate::boards::Board;
 pub const PROBE_RS: &str = "probe-rs";
 
 /// Why a board was not flashed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum FlashError {
     /// The board cannot be flashed.
+    #[error("{0} is only emulated, so there is nothing to flash: use lopa fleet FILE --emulate")]
     Emulated(&'static str),
     /// The flasher is missing.
+    #[error("{PROBE_RS} is missing: cargo install probe-rs-tools --locked")]
     Missing,
     /// The flasher does not start.
-    Start(std::io::Error),
+    #[error("{PROBE_RS} does not start: {0}")]
+    Start(#[source] std::io::Error),
     /// A command failed.
+    #[error("failed: {0}")]
     Failed(String),
 }
-
-impl fmt::Display for FlashError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Emulated(board) => {
-                write!(
-                    f,
-                    "{board} is only emulated: there is nothing to flash; use lopa fleet FILE --emulate"
-                )
-            }
-            Self::Missing => {
-                write!(f, "{PROBE_RS} is missing: cargo install probe-rs-tools --locked")
-            }
-            Self::Start(error) => write!(f, "{PROBE_RS} does not start: {error}"),
-            Self::Failed(command) => write!(f, "failed: {command}"),
-        }
-    }
-}
-
-impl std::error::Error for FlashError {}
 
 /// A command line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -29,43 +29,34 @@ pub enum Port {
 }
 
 /// A port cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// It has no name.
+    #[error(
+        "the port has no name: write the name of a serial port, or unix: and the path of a socket"
+    )]
     Empty,
     /// It does not open.
+    #[error("cannot open {port}: {error}{}", hint(port, error))]
     Open {
         /// Which one.
         port: Port,
         /// Why.
+        #[source]
         error: io::Error,
     },
 }
 
-impl fmt::Display for PortError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(
-                f,
-                "a port without a name: write the name of a serial port, or unix: and the path of a socket"
-            ),
-            Self::Open { port, error } => {
-                write!(f, "cannot open {port}: {error}")?;
-                match (port, error.kind()) {
-                    (Port::Serial(_), ErrorKind::PermissionDenied) => {
-                        f.write_str("; on Linux, add yourself to the group of serial ports: sudo usermod -aG dialout $USER")
-                    }
-                    (Port::Serial(_), ErrorKind::NotFound) => {
-                        f.write_str("; is the board plugged in?")
-                    }
-                    _ => Ok(()),
-                }
-            }
+/// What a user can do about it.
+fn hint(port: &Port, error: &io::Error) -> &'static str {
+    match (port, error.kind()) {
+        (Port::Serial(_), ErrorKind::PermissionDenied) => {
+            "; on Linux, add yourself to the group of serial ports: sudo usermod -aG dialout $USER"
         }
+        (Port::Serial(_), ErrorKind::NotFound) => "; is the board plugged in?",
+        _ => "",
     }
 }
-
-impl std::error::Error for PortError {}
 
 impl fmt::Display for Port {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
