@@ -1,5 +1,6 @@
 //! Rules of the house that no compiler checks.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -73,4 +74,45 @@ fn every_source_file_says_what_it_is() {
             assert!(said, "{} does not begin with a line of docs", path.display());
         }
     }
+}
+
+/// The rooms of the host's library (files and folders of its `src`), each with the rooms that its code names. Tests may
+/// look anywhere.
+fn rooms() -> BTreeMap<String, BTreeSet<String>> {
+    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in sources("lopa-host/src") {
+        let place = path.to_string_lossy().split_once("lopa-host/src/").unwrap().1.to_owned();
+        let room = place.split(['/', '.']).next().unwrap().to_owned();
+        let test = place.contains("/tests") || place.ends_with("testing.rs");
+        if ["lib", "main", "command"].contains(&room.as_str()) || test {
+            continue;
+        }
+        let uses = rooms.entry(room).or_default();
+        let code = text.split("#[cfg(test)]\nmod").next().unwrap().lines();
+        for line in code.filter(|line| !line.trim_start().starts_with("//")) {
+            for rest in line.split("crate::").skip(1) {
+                let named = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+                uses.insert(named.unwrap().to_owned());
+            }
+        }
+    }
+    rooms
+}
+
+#[test]
+fn the_rooms_of_the_host_form_no_circle() {
+    let mut rooms = rooms();
+    assert!(rooms.len() > 10, "only {} rooms found", rooms.len());
+    for (room, others) in &mut rooms {
+        others.remove(room);
+    }
+    // Rooms that use no other are done; what can never be done is in a circle, or uses one.
+    while let Some(room) = rooms.iter().find(|(_, uses)| uses.is_empty()).map(|(room, _)| room) {
+        let room = room.clone();
+        rooms.remove(&room);
+        rooms.values_mut().for_each(|uses| {
+            uses.remove(&room);
+        });
+    }
+    assert!(rooms.is_empty(), "a circle is among {rooms:?}");
 }

@@ -1,4 +1,4 @@
-//! Nodes in one memory, for simulations and tests: the exchange of a round without links.
+//! Nodes in one process, for simulations and tests: the exchange of a round without links.
 
 use crate::node::{Node, NodeError, Phase, Scheme};
 use crate::problem::Problem;
@@ -64,6 +64,23 @@ impl core::fmt::Display for NetworkError {
 
 impl core::error::Error for NetworkError {}
 
+/// Checks that edges are sorted by (node, neighbour), and join two different nodes out of `nodes` of them.
+///
+/// # Errors
+/// Names the first edge that is wrong.
+pub fn check_edges(edges: &[Edge], nodes: usize) -> Result<(), NetworkError> {
+    let mut last = None;
+    for (index, edge) in edges.iter().enumerate() {
+        let place = (edge.node, edge.neighbour);
+        let known = |node: u32| (node as usize) < nodes;
+        let sorted = last.replace(place).is_none_or(|last| last < place);
+        if !(sorted && known(edge.node) && known(edge.neighbour) && edge.node != edge.neighbour) {
+            return Err(NetworkError::Edge { index });
+        }
+    }
+    Ok(())
+}
+
 /// The mixing half of a round for all nodes at once.
 ///
 /// `edges` has both directions of every link, sorted by (node, neighbour). `room` is working memory: 2 floats
@@ -89,15 +106,7 @@ pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
             return Err(NetworkError::Unlike { node });
         }
     }
-    let mut last = None;
-    for (index, edge) in edges.iter().enumerate() {
-        let place = (edge.node, edge.neighbour);
-        let known = |node: u32| (node as usize) < nodes.len();
-        let sorted = last.replace(place).is_none_or(|last| last < place);
-        if !(sorted && known(edge.node) && known(edge.neighbour) && edge.node != edge.neighbour) {
-            return Err(NetworkError::Edge { index });
-        }
-    }
+    check_edges(edges, nodes.len())?;
     let chunk = (room.len() / 2).checked_div(nodes.len()).unwrap_or(0).min(len);
     if chunk == 0 {
         return Err(NetworkError::Room { needed: nodes.len().saturating_mul(2) });
@@ -137,4 +146,23 @@ pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
 /// Cuts the same range out of any vector; nothing where it does not reach.
 fn part_of<X: Storage>(range: core::ops::Range<usize>) -> impl Fn(&X) -> &[f32] {
     move |a| a.as_ref().get(range.clone()).unwrap_or(&[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_edges_are_refused() {
+        let edge = |node, neighbour| Edge { node, neighbour, weight: 0.3 };
+        for (edges, index) in [
+            (&[edge(0, 1), edge(0, 1)][..], 1),
+            (&[edge(1, 0), edge(0, 1)], 1),
+            (&[edge(0, 2)], 0),
+            (&[edge(1, 1)], 0),
+        ] {
+            assert_eq!(check_edges(edges, 2), Err(NetworkError::Edge { index }));
+        }
+        assert_eq!(check_edges(&[edge(0, 2), edge(2, 0), edge(2, 1)], 4), Ok(()));
+    }
 }

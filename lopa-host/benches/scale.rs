@@ -10,7 +10,7 @@ use lopa_core::footprint::Footprint;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problems::Logistic;
 use lopa_core::steps::StepSizes;
-use lopa_host::simulation::Simulation;
+use lopa_host::network::Simulation;
 use lopa_host::synthetic::{Recipe, Shard};
 use lopa_host::topology::Topology;
 
@@ -69,7 +69,7 @@ fn measure(side: u32, rounds: usize) -> Result<Cost, Box<dyn Error>> {
     let config = |node| Config { steps, sampler: Sampler::drawn(1, node, size) };
     let edges = Topology::torus(side, side)?.metropolis();
     let before = resident();
-    let mut network = Simulation::new(problems, SCHEME, edges, -4.0, config)?;
+    let mut network = Simulation::new(problems, SCHEME, edges, |outer| vec![-4.0; outer], config)?;
     let mut times = Vec::new();
     for _ in 0..rounds {
         let began = Instant::now();

@@ -1,12 +1,12 @@
 //! Simulate LoPA networks on a host, with the same nodes as on a chip.
 //!
-//! - [`config`]: a network described in a file; [`run`]: from the file to the [`outputs`];
+//! - [`config`]: a network described in a file; [`run`]: from the file to its results;
 //! - [`topology`]: who talks to whom, and with which weight;
 //! - [`data`]: samples from files, dealt out to nodes;
 //! - [`synthetic`]: data with a known truth; [`quadratics`]: problems with a closed form;
 //! - [`algorithms`]: LoPA and what it is compared with, behind one trait;
-//! - [`simulation`]: LoPA's network, all in one memory;
-//! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
+//! - [`network`]: the nodes of any algorithm in one process;
+//! - [`linked`]: LoPA's nodes over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
 //! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
@@ -26,7 +26,7 @@ pub mod fleet;
 pub mod key;
 pub mod linked;
 pub mod metrics;
-pub mod outputs;
+pub mod network;
 pub mod paper;
 pub mod plot;
 pub mod quadratics;
@@ -34,7 +34,6 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod shards;
-pub mod simulation;
 pub mod sweep;
 pub mod synthetic;
 pub mod topology;

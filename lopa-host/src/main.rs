@@ -6,11 +6,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use command::Failure;
 use command::algorithms::Algorithms;
 use command::compare::Compare;
 use command::data::Data;
-use command::demonstration::{self, Demonstration};
+use command::demonstration::{Demonstration, Example};
 #[cfg(unix)]
 use command::fleet::FleetCommand;
 use command::key::KeyCommand;
@@ -24,13 +23,14 @@ use command::tune::TuneCommand;
 
 /// Learning on a fleet of microcontrollers without a server.
 ///
-/// Without a command: a ring of nodes learns on synthetic data, in one memory, with the code that runs on a chip. Each
-/// node learns a classifier of its own from a handful of samples; together they learn which features deserve trust.
+/// Without a command: a ring of nodes learns from synthetic data in this process, with the code that runs on a chip. Each
+/// node learns its own classifier from a handful of samples; together they learn which features to trust.
 #[derive(Debug, Parser)]
 #[command(
     version,
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa run network.toml --out results\n  \
+    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa example > network.toml\n  \
+                  lopa run network.toml --out results\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
                   lopa tune lopa.toml spdb.toml --out tuned\n  lopa key network.key\n  \
                   lopa shard network.toml --out blobs\n  lopa fleet network.toml --emulate --out results\n  \
@@ -46,6 +46,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Example(Example),
     Run(Run),
     Compare(Compare),
     Sweep(SweepCommand),
@@ -70,7 +71,8 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
-        None => demonstration::demonstrate(&arguments.demonstration).map_err(Failure::run),
+        None => arguments.demonstration.run(),
+        Some(Command::Example(example)) => example.run(),
         Some(Command::Run(run)) => run.run(),
         Some(Command::Compare(compare)) => compare.run(),
         Some(Command::Sweep(sweep)) => sweep.run(),

@@ -29,7 +29,6 @@ use lopa_core::node::Scheme;
 use lopa_core::wire::{self, Acks, Body, Data, Floats, Held, Message};
 use serde::Serialize;
 
-use crate::config::Wires;
 use crate::linked::{Linking, Wiring};
 use crate::run::{Prepared, RunError, linking};
 
@@ -80,7 +79,7 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Form {
     /// The wiring.
-    pub wiring: Option<Wires>,
+    pub wiring: Option<Wiring>,
     /// The most floats of a chunk, y behind x with gradient tracking: longer chunks are cut shorter.
     pub values: Option<u32>,
     /// When to lose patience.
@@ -224,11 +223,7 @@ pub fn shard_as(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<S
             chunk: linking.chunk,
             timing: linking.timing,
             baud: linking.baud,
-            wiring: match linking.wiring {
-                Wiring::Direct => blob::Wiring::Direct,
-                Wiring::Routed => blob::Wiring::Routed,
-                Wiring::Bus => blob::Wiring::Bus,
-            },
+            wiring: linking.wiring,
             checkpoint_every: u32::try_from(checkpoint_every).unwrap_or(u32::MAX),
             seal: prepared.seal(),
         };

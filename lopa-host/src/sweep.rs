@@ -234,9 +234,9 @@ impl Sweep {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let outcome = prepared.measure(Some(stop), |_| ());
+            let record = prepared.measure(Some(stop), |_| ()).map(Outcome::complete);
             tick();
-            Some((*cell, outcome))
+            Some((*cell, record))
         };
         // In order, whatever the threads do.
         let outcomes: Vec<_> = jobs.par_iter().map(run).collect();
@@ -244,10 +244,9 @@ impl Sweep {
             .into_iter()
             .map(|algorithm| Cell { algorithm, records: Vec::new(), diverged: 0, figure: None })
             .collect();
-        for (cell, outcome) in outcomes.into_iter().flatten() {
-            match outcome {
-                Ok(Outcome { record, finished: true, .. }) => cells[cell].records.push(record),
-                Ok(_) => {}
+        for (cell, record) in outcomes.into_iter().flatten() {
+            match record {
+                Ok(record) => cells[cell].records.extend(record),
                 Err(RunError::Diverged(_)) => cells[cell].diverged += 1,
                 Err(other) => return Err(other.into()),
             }

@@ -142,12 +142,11 @@ impl Tune {
                 let algorithm = self.algorithm(*trial);
                 let mut sum = Some(0.0);
                 for prepared in &prepared {
-                    let outcome = prepared
-                        .shortened(algorithm.clone(), rounds, every)
-                        .and_then(|prepared| prepared.measure(Some(stop), |_| ()));
-                    let figure = match outcome {
-                        Ok(Outcome { finished: false, .. }) => return Ok(None),
-                        Ok(Outcome { record, .. }) => {
+                    let prepared = prepared.shortened(algorithm.clone(), rounds, every)?;
+                    let record = prepared.measure(Some(stop), |_| ()).map(Outcome::complete);
+                    let figure = match record {
+                        Ok(None) => return Ok(None),
+                        Ok(Some(record)) => {
                             let figure = record.figure(self.metric.name(), self.over);
                             Some(figure.ok_or(SweepError::Metric(self.metric))?)
                         }

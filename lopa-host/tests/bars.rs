@@ -153,6 +153,7 @@ fn the_bars_of_a_network_are_its_deal() {
     let prepared = |changes: &[(&str, &str)]| {
         Prepared::new(Experiment::parse(&network(changes)).unwrap()).unwrap()
     };
+    let labels = |own: &Prepared| labels(own.material().shards(), own.experiment().data.validation);
     let own = prepared(&[]);
     let Drawing::Bars(bars) = labels(&own).unwrap().drawing else { panic!("no bars") };
     assert_eq!(bars.parts, ["-1", "+1"]);

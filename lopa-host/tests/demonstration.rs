@@ -7,7 +7,7 @@ fn lopa(arguments: &[&str]) -> Output {
 }
 
 /// The last word of the line that begins with `name`.
-fn figure(text: &str, name: &str) -> f32 {
+fn number(text: &str, name: &str) -> f32 {
     let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     line.split_whitespace().last().unwrap().parse().unwrap()
 }
@@ -17,9 +17,9 @@ fn the_fleet_learns_what_no_node_knows() {
     let output = lopa(&[]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success());
-    let fixed = figure(&text, "strengths left");
-    let alone = figure(&text, "every node");
-    let (lg, gt) = (figure(&text, "LoPA-LG"), figure(&text, "LoPA-GT"));
+    let fixed = number(&text, "the same strength");
+    let alone = number(&text, "each node");
+    let (lg, gt) = (number(&text, "LoPA-LG"), number(&text, "LoPA-GT"));
     assert!(alone > fixed + 0.05 && lg > alone + 0.01 && gt > alone + 0.01, "{text}");
     // Every feature that matters ends with a smaller strength than every one that does not.
     let strength = |line: &str| line.split_whitespace().nth(3).unwrap().parse::<f32>().unwrap();
@@ -39,8 +39,22 @@ fn a_seed_repeats_to_the_letter_and_a_pipe_gets_no_bar() {
 }
 
 #[test]
+fn the_example_is_the_experiment_that_was_shown() {
+    let example = lopa(&["example"]);
+    assert!(example.status.success());
+    let dir = tempfile::tempdir().unwrap();
+    let [file, out] = ["ring.toml", "results"].map(|name| dir.path().join(name));
+    std::fs::write(&file, &example.stdout).unwrap();
+    let ran = lopa(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let (ran, shown) =
+        [ran.stdout, lopa(&[]).stdout].map(|text| String::from_utf8(text).unwrap()).into();
+    let accuracy = number(&ran, "test accuracy");
+    assert_eq!(format!("{accuracy:.3}"), format!("{:.3}", number(&shown, "LoPA-GT")));
+}
+
+#[test]
 fn bad_usage_is_two() {
-    for arguments in [&["--nodes", "0"][..], &["--nodes", "many"], &["--wat"]] {
+    for arguments in [&["--nodes", "0"][..], &["--nodes", "many"], &["--rounds", "0"], &["--wat"]] {
         let output = lopa(arguments);
         assert_eq!(output.status.code(), Some(2));
         assert!(!output.stderr.is_empty());

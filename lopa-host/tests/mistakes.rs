@@ -119,7 +119,7 @@ fn a_disconnected_graph_or_weights_that_do_not_fit() {
     let crowd = "nodes = 40\ntopology = \"star\"";
     let linked = format!("{}\n[links]\n", NETWORK.replace("nodes = 4\ntopology = \"ring\"", crowd));
     fs::write(place.path().join("network.toml"), linked).unwrap();
-    let said = "links: node 0 has 39 neighbours, at most 16";
+    let said = "links: node 0 has 39 neighbours, but at most 16";
     place.refuses_command(&["run", "network.toml", "--out", "results"], said);
 }
 
@@ -206,7 +206,7 @@ fn a_resume_of_something_else() {
         ("[run]", "[links]\n[run]", "the table [links]"),
         ("record_every = 20", "record_every = 10", "record_every"),
         ("\"ring\"", "\"path\"", "the network or the data"),
-        ("iterations = 60", "iterations = 50", "has done 60 rounds already"),
+        ("iterations = 60", "iterations = 50", "has completed 60 rounds already"),
     ] {
         write(&NETWORK.replace(from, to));
         place.refuses_command(resume, said);

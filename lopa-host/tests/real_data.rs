@@ -18,9 +18,9 @@ use lopa_host::data::fetch::{self, State};
 use lopa_host::data::{
     Dataset, Deal, LabelRatio, Partition, Shard, Values, cifar, covtype, mnist, standardise,
 };
-use lopa_host::outputs::Outputs;
+use lopa_host::network::Simulation;
+use lopa_host::report::Outputs;
 use lopa_host::run::Prepared;
-use lopa_host::simulation::Simulation;
 use lopa_host::topology::Topology;
 
 /// Mean test accuracy of a ring of these nodes: the paper's logistic hyper-parameter problem.
@@ -36,7 +36,8 @@ fn learn(shards: &[Shard], scheme: Scheme, batch: u32, rounds: u32, step: f32) -
     let batch = NonZeroU32::new(batch).unwrap();
     let config = |node| Config { steps, sampler: Sampler::drawn(1, node, batch) };
     let edges = Topology::ring(shards.len() as u32).metropolis();
-    let mut network = Simulation::new(problems, scheme, edges, -4.0, config).unwrap();
+    let mut network =
+        Simulation::new(problems, scheme, edges, |outer| vec![-4.0; outer], config).unwrap();
     for _ in 0..rounds {
         network.round().unwrap();
     }
@@ -147,8 +148,9 @@ fn ten_nodes_tell_zeros_from_ones() {
         experiment.data.dir = Some(dir.clone());
         let out = tempfile::tempdir().unwrap();
         let outputs = Outputs::new(out.path()).unwrap();
-        let rows = Prepared::new(experiment).unwrap().run(&outputs, |_| ()).unwrap();
-        let accuracy = rows.record.last("test_accuracy").unwrap();
+        let prepared = Prepared::new(experiment).unwrap();
+        let record = prepared.run(&outputs, |_| ()).unwrap().record;
+        let accuracy = record.last("test_accuracy").unwrap();
         assert!(accuracy >= 0.998, "{name}: {accuracy}");
     }
 }

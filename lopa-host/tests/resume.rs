@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::{lopa, network, said};
 use lopa_host::config::Experiment;
-use lopa_host::outputs::Outputs;
+use lopa_host::report::Outputs;
 use lopa_host::run::{Options, Prepared};
 
 const LINKS: &str = "[links]\nwiring = \"routed\"\nchunk = 10\ndrop = 0.05\n[run]";
@@ -57,7 +57,8 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
     let flag = AtomicBool::new(false);
     let outputs = Outputs::new(out).unwrap();
     let options = Options { resume: false, stop: Some(&flag) };
-    let first = prepared(text)
+    let prepared = prepared(text);
+    let first = prepared
         .run_with(&outputs, options, |round| flag.store(round + 1 >= stop, Ordering::Relaxed))
         .unwrap();
     assert_eq!((first.round, first.finished), (stop, false));
@@ -65,7 +66,7 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
     assert!(read(out, "summary.json").contains("\"finished\":false"));
     assert!(read(out, "state.json").starts_with(&format!("{{\"iteration\":{stop},")));
     let options = Options { resume: true, stop: None };
-    let second = prepared(text).run_with(&outputs, options, |_| ()).unwrap();
+    let second = prepared.run_with(&outputs, options, |_| ()).unwrap();
     assert!(second.finished);
 }
 

@@ -9,7 +9,7 @@ use crate::reference::graphs::Graph;
 use crate::reference::losses::{Loss, Problem, Samples};
 use crate::reference::{Lists, distance, exact};
 use lopa_host::config::Experiment;
-use lopa_host::outputs::Outputs;
+use lopa_host::report::Outputs;
 use lopa_host::run::Prepared;
 
 const NODES: usize = 4;

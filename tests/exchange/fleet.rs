@@ -11,7 +11,7 @@ use lopa_core::steps::StepSizes;
 use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
 use lopa_host::fault::Faults;
 use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
-use lopa_host::simulation::{SimulatedNode, Simulation};
+use lopa_host::network::{SimulatedNode, Simulation};
 use lopa_host::topology::Topology;
 use proptest::prelude::*;
 
@@ -93,7 +93,8 @@ impl Fleet {
         let problems = (0..self.topology.nodes()).map(|node| self.problem(node));
         let edges = self.topology.metropolis();
         let mut simulation =
-            Simulation::new(problems, self.scheme, edges, 0.0, Self::config).unwrap();
+            Simulation::new(problems, self.scheme, edges, |outer| vec![0.0; outer], Self::config)
+                .unwrap();
         (0..self.rounds).for_each(|_| simulation.round().unwrap());
         simulation.nodes().iter().map(bits).collect()
     }

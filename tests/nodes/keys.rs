@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lopa_core::blob::Wiring;
 use lopa_core::wire::{Counters, Seal};
-use lopa_host::config::Wires;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::{Emulated, Layout, patient};
 use lopa_host::key::Key;
@@ -43,7 +43,7 @@ fn four_boards_with_a_key_end_with_the_simulations_bits() {
     let (_folder, [key, _]) = keys();
     let prepared = ring(ROUNDS, Some(&key));
     assert!(prepared.seal() != Seal::PLAIN);
-    for wiring in [Wires::Direct, Wires::Routed] {
+    for wiring in [Wiring::Direct, Wiring::Routed] {
         let mut fleet = fleet(&prepared, Some(wiring), PATIENT, None);
         run(&prepared, &mut fleet, &[], PATIENT);
         assert_simulated_bits(&prepared, &mut fleet);

@@ -15,8 +15,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use lopa_core::blob::Wiring;
 use lopa_host::boards::Board;
-use lopa_host::config::{Experiment, Wires};
+use lopa_host::config::Experiment;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::Reference;
 use lopa_host::fleet::{Accident, Course, Emulated, Layout, image, patient};
@@ -66,7 +67,7 @@ fn program(board: &Board) -> PathBuf {
 /// A network on emulated boards, off.
 fn fleet(
     prepared: &Prepared,
-    wiring: Option<Wires>,
+    wiring: Option<Wiring>,
     silence: Duration,
     faults: Option<Faults>,
 ) -> Emulated {

@@ -1,7 +1,7 @@
 //! Boards with one line each, to the host, which is their router.
 
+use lopa_core::blob::Wiring;
 use lopa_host::boards::EMULATED_LARGE;
-use lopa_host::config::Wires;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::{Layout, patient};
 
@@ -11,7 +11,7 @@ use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn a_star_of_five_through_the_host_ends_with_the_simulations_bits() {
     let prepared = logistic(5, "star", 200);
-    let mut fleet = fleet(&prepared, Some(Wires::Routed), PATIENT, None);
+    let mut fleet = fleet(&prepared, Some(Wiring::Routed), PATIENT, None);
     run(&prepared, &mut fleet, &[], PATIENT);
     assert_simulated_bits(&prepared, &mut fleet);
     assert!(fleet.passed().frames > 1_000, "{:?}", fleet.passed());
@@ -22,7 +22,7 @@ fn a_star_of_five_through_the_host_ends_with_the_simulations_bits() {
 fn more_neighbours_than_lines_are_routed_and_losses_change_no_bit() {
     let prepared = logistic(6, "star", 40);
     let layout = Layout::new(&prepared, None, patient(PATIENT, true)).unwrap();
-    assert_eq!((layout.wiring, layout.board), (Wires::Routed, EMULATED_LARGE));
+    assert_eq!((layout.wiring, layout.board), (Wiring::Routed, EMULATED_LARGE));
     let faults = Faults { corrupt: 0.05, drop: 0.05, ..Faults::NONE };
     let mut fleet = fleet(&prepared, None, PATIENT, Some(faults));
     run(&prepared, &mut fleet, &[], PATIENT);

@@ -15,7 +15,7 @@ use lopa_core::samples::LabelKind;
 use lopa_host::config::{Batch, Experiment, Start};
 use lopa_host::data::{Class, Dataset, Deal, Partition, Shard, Table, Targets, Values, mnist};
 use lopa_host::metrics;
-use lopa_host::simulation::Simulation;
+use lopa_host::network::Simulation;
 use lopa_host::topology::Topology;
 
 /// The job of the workspace's README.
@@ -116,7 +116,8 @@ fn here(job: &Experiment, shards: &[Shard]) -> Outcome<Figures> {
     };
     let edges = Topology::ring(job.network.nodes).metropolis();
     let scheme = job.algorithm.scheme()?;
-    let mut network = Simulation::new(problems, scheme, edges, start(job), config)?;
+    let mut network =
+        Simulation::new(problems, scheme, edges, |outer| vec![start(job); outer], config)?;
     let mut times = Vec::new();
     for _ in 0..job.run.iterations {
         let began = Instant::now();

@@ -10,50 +10,29 @@ use lopa_core::problem::Problem;
 
 use super::Algorithm;
 use super::estimate::Neumann;
-use super::fleet::Fleet;
 use super::gossip::Gossip;
 use super::ma_dsbo::MaDsbo;
 use super::mdbo::Mdbo;
+use super::rule::{Rule, RuleNode};
 use super::single::{Dgd, Dsgt};
 use super::slam::Slam;
 use super::spdb::Spdb;
 use crate::config::{AlgorithmName, AlgorithmTable, ConfigError};
-use crate::simulation::Simulation;
+use crate::network::{InProcess, Simulation};
 
 /// Why an algorithm could not be built.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// Its table makes no sense.
-    Table(ConfigError),
+    #[error(transparent)]
+    Table(#[from] ConfigError),
     /// Its network makes no sense.
-    Network(NetworkError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
 }
 
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Table(error) => error.fmt(f),
-            Self::Network(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
-
-impl From<ConfigError> for BuildError {
-    fn from(error: ConfigError) -> Self {
-        Self::Table(error)
-    }
-}
-
-impl From<NetworkError> for BuildError {
-    fn from(error: NetworkError) -> Self {
-        Self::Network(error)
-    }
-}
-
-/// An algorithm on a network: one node a problem, in round 0; `start` gives x₀ for the length of x, `sampler` says how a
-/// node draws its batches.
+/// An algorithm on a network: one node per problem, in round 0; `start` gives x₀ for the length of x, `sampler` says how
+/// a node draws its batches.
 ///
 /// ```
 /// use lopa_core::batch::Sampler;
@@ -94,9 +73,9 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
         [table.beta, table.lambda, table.gamma, table.tau].map(Option::unwrap_or_default);
     let terms = NonZeroU32::new(table.hessian_steps()).unwrap_or(NonZeroU32::MIN);
     let neumann = Neumann { lambda, terms, truncation: table.truncation() };
-    macro_rules! fleet {
+    macro_rules! follow {
         ($rule:expr) => {
-            Box::new(Fleet::new($rule, problems, edges, start, sampler)?)
+            Box::new(with_rule($rule, problems, edges, start, sampler)?)
         };
     }
     Ok(match table.name {
@@ -104,23 +83,39 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
             let steps = table.steps()?;
             let config = |node| Config { steps, sampler: sampler(node) };
             let scheme = table.scheme()?;
-            Box::new(Simulation::from_points(problems, scheme, edges, start, config)?)
+            Box::new(Simulation::new(problems, scheme, edges, start, config)?)
         }
-        AlgorithmName::Spdb => fleet!(Spdb { alpha, beta, neumann }),
+        AlgorithmName::Spdb => follow!(Spdb { alpha, beta, neumann }),
         AlgorithmName::MaDsbo => {
             let (inner_steps, hessian_steps) = (table.inner_steps(), table.hessian_steps());
             // Its paper has one parameter for both.
             let gamma = table.gamma.unwrap_or(alpha);
-            fleet!(MaDsbo { alpha, beta, lambda, gamma, inner_steps, hessian_steps })
+            follow!(MaDsbo { alpha, beta, lambda, gamma, inner_steps, hessian_steps })
         }
-        AlgorithmName::GossipDsbo => fleet!(Gossip { alpha, beta, neumann }),
-        AlgorithmName::Slam => fleet!(Slam { alpha, beta, neumann }),
+        AlgorithmName::GossipDsbo => follow!(Gossip { alpha, beta, neumann }),
+        AlgorithmName::Slam => follow!(Slam { alpha, beta, neumann }),
         AlgorithmName::Mdbo | AlgorithmName::Vrdbo => {
             let reduced = table.name == AlgorithmName::Vrdbo;
             let inner_gamma = table.inner_gamma.unwrap_or(gamma);
-            fleet!(Mdbo { reduced, alpha, beta, gamma, inner_gamma, tau, neumann })
+            follow!(Mdbo { reduced, alpha, beta, gamma, inner_gamma, tau, neumann })
         }
-        AlgorithmName::Dgd => fleet!(Dgd { alpha }),
-        AlgorithmName::Dsgt => fleet!(Dsgt { alpha }),
+        AlgorithmName::Dgd => follow!(Dgd { alpha }),
+        AlgorithmName::Dsgt => follow!(Dsgt { alpha }),
     })
+}
+
+/// A network whose nodes all follow the same rule.
+fn with_rule<P: Problem + Send + Sync, R: Rule>(
+    rule: R,
+    problems: impl IntoIterator<Item = P>,
+    edges: Vec<Edge>,
+    start: impl Fn(usize) -> Vec<f32>,
+    sampler: impl Fn(u32) -> Sampler,
+) -> Result<InProcess<RuleNode<P, R>>, NetworkError> {
+    let node = |(number, problem): (u32, P)| {
+        let x = start(problem.dimensions().outer);
+        RuleNode::new(rule, problem, x, sampler(number))
+            .map_err(|error| NetworkError::Node { node: number as usize, error })
+    };
+    InProcess::join((0_u32..).zip(problems).map(node).collect::<Result<_, _>>()?, edges)
 }

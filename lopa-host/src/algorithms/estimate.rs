@@ -8,7 +8,7 @@ use lopa_core::oracles::Oracles;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::vector::add_scaled;
 
-use super::fleet::{Ask, Variables};
+use super::rule::{Ask, Variables};
 use super::update::{descend, replace};
 use crate::config::Truncation;
 

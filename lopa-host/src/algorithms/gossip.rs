@@ -9,12 +9,11 @@ use lopa_core::node::Variable;
 use lopa_core::problem::Problem;
 
 use super::estimate::Neumann;
-use super::fleet::{Ask, Rule, Variables};
+use super::rule::{Ask, Rule, Variables};
 use super::update::{mix, replace};
-use crate::config::AlgorithmName;
 
 /// z is the newest hypergradient.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Gossip {
     pub(super) alpha: f32,
     pub(super) beta: f32,
@@ -22,10 +21,6 @@ pub(super) struct Gossip {
 }
 
 impl Rule for Gossip {
-    fn name(&self) -> AlgorithmName {
-        AlgorithmName::GossipDsbo
-    }
-
     fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
         own.v = vec![0.0; inner];
         [own.z, own.delta] = [0; 2].map(|_| vec![0.0; outer]);

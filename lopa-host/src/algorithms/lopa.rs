@@ -1,15 +1,10 @@
-//! LoPA behind the trait: a [`Simulation`] of the nodes that run on chips, its bits untouched.
-
-use std::fmt;
+//! LoPA: the nodes that run on chips, their bits untouched.
 
 use lopa_core::checkpoint::CheckpointError;
-use lopa_core::network::NetworkError;
-use lopa_core::node::Scheme;
 use lopa_core::problem::Problem;
 
-use super::{Algorithm, NodeView, RestoreError, Sent};
-use crate::config::AlgorithmName;
-use crate::simulation::{SimulatedNode, Simulation};
+use super::{NodeView, Participant};
+use crate::network::SimulatedNode;
 
 impl<'n, P: Problem> From<&'n SimulatedNode<P>> for NodeView<'n, P> {
     fn from(node: &'n SimulatedNode<P>) -> Self {
@@ -29,65 +24,23 @@ impl<'n, P: Problem> From<&'n SimulatedNode<P>> for NodeView<'n, P> {
     }
 }
 
-impl Sent {
-    /// What a LoPA node has sent after some rounds.
-    pub(crate) fn of_lopa<P: Problem>(node: Option<&SimulatedNode<P>>) -> Self {
-        let Some(node) = node else { return Self::default() };
-        let state = node.state();
-        let tracking = node.scheme() == Scheme::GradientTracking;
-        let vectors = state.round * if tracking { 2 } else { 1 };
-        Self { vectors, floats: vectors * state.x.len() as u64 }
-    }
-}
-
-/// The nodes' checkpoints as a chip writes them, one behind the other; nothing in the middle of a round.
-pub(crate) fn checkpoint<P: Problem>(nodes: &[SimulatedNode<P>]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for node in nodes {
-        node.checkpoint().ok()?.for_each(|word| bytes.extend(word.to_le_bytes()));
-    }
-    Some(bytes)
-}
-
-impl<P: Problem + Send + Sync + fmt::Debug> Algorithm<P> for Simulation<P> {
-    fn name(&self) -> AlgorithmName {
-        match self.nodes().first().map(SimulatedNode::scheme) {
-            Some(Scheme::LocalGradient) => AlgorithmName::LopaLg,
-            _ => AlgorithmName::LopaGt,
-        }
+impl<P: Problem + Send + Sync> Participant<P> for SimulatedNode<P> {
+    fn view(&self) -> NodeView<'_, P> {
+        self.into()
     }
 
-    fn step(&mut self) -> Result<(), NetworkError> {
-        Self::round(self)
+    /// As a chip writes it.
+    fn save(&self, bytes: &mut Vec<u8>) -> Option<()> {
+        let words = self.checkpoint().ok()?;
+        bytes.extend(words.flat_map(u32::to_le_bytes));
+        Some(())
     }
 
-    fn round(&self) -> u64 {
-        self.nodes().first().map_or(0, |node| node.state().round)
-    }
-
-    fn nodes(&self) -> Vec<NodeView<'_, P>> {
-        Self::nodes(self).iter().map(NodeView::from).collect()
-    }
-
-    fn sent(&self) -> Sent {
-        Sent::of_lopa(Self::nodes(self).first())
-    }
-
-    fn checkpoint(&self) -> Option<Vec<u8>> {
-        checkpoint(Self::nodes(self))
-    }
-
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), RestoreError> {
-        let mut rest = bytes;
-        for (number, node) in self.nodes_mut().iter_mut().enumerate() {
-            let refused = |error| RestoreError { node: number, error };
-            let (needed, found) = (node.checkpoint_len(), rest.len());
-            let (own, others) = rest
-                .split_at_checked(needed)
-                .ok_or(refused(CheckpointError::Length { needed, found }))?;
-            node.restore(own).map_err(refused)?;
-            rest = others;
-        }
-        Ok(())
+    fn restore<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], CheckpointError> {
+        let (needed, found) = (self.checkpoint_len(), bytes.len());
+        let split = bytes.split_at_checked(needed);
+        let (own, rest) = split.ok_or(CheckpointError::Length { needed, found })?;
+        Self::restore(self, own)?;
+        Ok(rest)
     }
 }

@@ -8,13 +8,12 @@ use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
 
 use super::estimate::{approach, descend_from_zero};
-use super::fleet::{Ask, Rule, Variables};
+use super::rule::{Ask, Rule, Variables};
 use super::update::mix;
-use crate::config::AlgorithmName;
 use lopa_core::vector::all_finite;
 
 /// z is the moving average; x moves by the one before.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct MaDsbo {
     pub(super) alpha: f32,
     pub(super) beta: f32,
@@ -25,10 +24,6 @@ pub(super) struct MaDsbo {
 }
 
 impl Rule for MaDsbo {
-    fn name(&self) -> AlgorithmName {
-        AlgorithmName::MaDsbo
-    }
-
     fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
         own.v = vec![0.0; inner];
         [own.z, own.delta] = [0; 2].map(|_| vec![0.0; outer]);

@@ -10,12 +10,11 @@ use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
 
 use super::estimate::Neumann;
-use super::fleet::{Ask, Rule, Variables};
+use super::rule::{Ask, Rule, Variables};
 use super::update::{average, descend, mix, track};
-use crate::config::AlgorithmName;
 
 /// z is the smoothed hypergradient, y tracks its mean, `momentum` is the smoothed inner gradient.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Mdbo {
     /// Whether it is VRDBO.
     pub(super) reduced: bool,
@@ -36,10 +35,6 @@ fn storm(new: &mut [f32], weight: f32, z: &[f32], then: &[f32]) {
 }
 
 impl Rule for Mdbo {
-    fn name(&self) -> AlgorithmName {
-        if self.reduced { AlgorithmName::Vrdbo } else { AlgorithmName::Mdbo }
-    }
-
     fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
         [own.v, own.momentum] = [0; 2].map(|_| vec![0.0; inner]);
         [own.z, own.y, own.delta] = [0; 3].map(|_| vec![0.0; outer]);

@@ -32,11 +32,12 @@
 mod build;
 mod catalogue;
 mod estimate;
-mod fleet;
 mod gossip;
+mod links;
 mod lopa;
 mod ma_dsbo;
 mod mdbo;
+mod rule;
 mod single;
 mod slam;
 mod spdb;
@@ -46,7 +47,8 @@ mod update;
 
 pub use build::{BuildError, build};
 pub use catalogue::{About, Cost};
-pub(crate) use lopa::checkpoint as lopa_checkpoint;
+pub use links::Links;
+pub(crate) use links::WINDOW;
 
 use std::fmt;
 
@@ -54,13 +56,11 @@ use lopa_core::checkpoint::CheckpointError;
 use lopa_core::network::NetworkError;
 use lopa_core::oracles::Evaluations;
 
-use crate::config::AlgorithmName;
+use crate::linked::LinkedError;
+use crate::network::{InProcess, Member, Traffic};
 
 /// A network that learns, one outer iteration after the other.
 pub trait Algorithm<P>: fmt::Debug + Send {
-    /// Which one it is; [`AlgorithmName::about`] says more.
-    fn name(&self) -> AlgorithmName;
-
     /// One round of every node: what is computed, and one exchange.
     ///
     /// # Errors
@@ -73,8 +73,18 @@ pub trait Algorithm<P>: fmt::Debug + Send {
     /// The nodes, in order of their numbers.
     fn nodes(&self) -> Vec<NodeView<'_, P>>;
 
-    /// What one node has sent to each of its neighbours.
+    /// What one node has sent to each of its neighbours, without repeats.
     fn sent(&self) -> Sent;
+
+    /// What all nodes have sent over their links since the network was built; `None` in-process.
+    fn traffic(&self) -> Option<Traffic> {
+        None
+    }
+
+    /// How often link timeouts split the network; never in-process.
+    fn losses(&self) -> u64 {
+        0
+    }
 
     /// Everything a run needs to go on, between rounds; nothing once a node diverged.
     fn checkpoint(&self) -> Option<Vec<u8>>;
@@ -84,6 +94,67 @@ pub trait Algorithm<P>: fmt::Debug + Send {
     /// # Errors
     /// Names the node that refuses its part, and why.
     fn restore(&mut self, bytes: &[u8]) -> Result<(), RestoreError>;
+}
+
+/// A node that can be looked at, saved and put back.
+pub(crate) trait Participant<P>: Member {
+    /// The node, for reading.
+    fn view(&self) -> NodeView<'_, P>;
+
+    /// Writes everything the node needs to go on; nothing in the middle of a round.
+    fn save(&self, bytes: &mut Vec<u8>) -> Option<()>;
+
+    /// Puts the node where it was, and returns the bytes that are left.
+    fn restore<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], CheckpointError>;
+}
+
+/// The checkpoint of a whole network: its nodes' own, one behind the other.
+fn save_all<P, M: Participant<P>>(nodes: &[M]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    nodes.iter().try_for_each(|node| node.save(&mut bytes))?;
+    Some(bytes)
+}
+
+fn restore_all<P, M: Participant<P>>(
+    nodes: &mut [M],
+    mut bytes: &[u8],
+) -> Result<(), RestoreError> {
+    for (number, node) in nodes.iter_mut().enumerate() {
+        bytes = node.restore(bytes).map_err(|error| RestoreError::Node { node: number, error })?;
+    }
+    match bytes.len() {
+        0 => Ok(()),
+        found => {
+            let error = CheckpointError::Length { needed: 0, found };
+            Err(RestoreError::Node { node: nodes.len().saturating_sub(1), error })
+        }
+    }
+}
+
+impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for InProcess<M> {
+    fn step(&mut self) -> Result<(), NetworkError> {
+        Self::round(self)
+    }
+
+    fn round(&self) -> u64 {
+        Self::nodes(self).first().map_or(0, |node| node.view().round)
+    }
+
+    fn nodes(&self) -> Vec<NodeView<'_, P>> {
+        Self::nodes(self).iter().map(Participant::view).collect()
+    }
+
+    fn sent(&self) -> Sent {
+        Sent::after(Algorithm::round(self), Self::nodes(self).first())
+    }
+
+    fn checkpoint(&self) -> Option<Vec<u8>> {
+        if self.has_failed() { None } else { save_all(Self::nodes(self)) }
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), RestoreError> {
+        restore_all(self.nodes_mut(), bytes)
+    }
 }
 
 /// A node of any algorithm, for reading. A variable the algorithm does not have is `None`.
@@ -120,19 +191,28 @@ pub struct Sent {
     pub floats: u64,
 }
 
-/// Why a checkpoint was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RestoreError {
-    /// Whose part it is.
-    pub node: usize,
-    /// Why.
-    pub error: CheckpointError,
-}
-
-impl fmt::Display for RestoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {}: {}", self.node, self.error)
+impl Sent {
+    /// What a node has sent after so many rounds, all of which sent the same vectors.
+    pub(crate) fn after(round: u64, node: Option<&impl Member>) -> Self {
+        let lengths = node.map(|node| node.travelling().map(|vector| vector.len() as u64));
+        let lengths = lengths.unwrap_or_default();
+        let vectors = lengths.iter().filter(|len| **len > 0).count() as u64;
+        Self { vectors: round * vectors, floats: round * lengths.iter().sum::<u64>() }
     }
 }
 
-impl std::error::Error for RestoreError {}
+/// Why a checkpoint was refused.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum RestoreError {
+    /// A node refused its part.
+    #[error("node {node}: {error}")]
+    Node {
+        /// The node.
+        node: usize,
+        /// Why.
+        error: CheckpointError,
+    },
+    /// The restored nodes could not be linked.
+    #[error("links: {0}")]
+    Links(LinkedError),
+}

@@ -9,22 +9,17 @@
 use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
 
-use super::fleet::{Ask, Rule, Variables};
+use super::rule::{Ask, Rule, Variables};
 use super::update::{average, mix, track};
-use crate::config::AlgorithmName;
 use lopa_core::vector::all_finite;
 
 /// DGD: the newest gradient lives in `delta` for half a round.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Dgd {
     pub(super) alpha: f32,
 }
 
 impl Rule for Dgd {
-    fn name(&self) -> AlgorithmName {
-        AlgorithmName::Dgd
-    }
-
     fn keep(&self, own: &mut Variables, _: usize, inner: usize) {
         own.delta = vec![0.0; inner];
     }
@@ -56,16 +51,12 @@ impl Rule for Dgd {
 }
 
 /// DSGT: z is the newest gradient, y tracks its mean.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Dsgt {
     pub(super) alpha: f32,
 }
 
 impl Rule for Dsgt {
-    fn name(&self) -> AlgorithmName {
-        AlgorithmName::Dsgt
-    }
-
     fn keep(&self, own: &mut Variables, _: usize, inner: usize) {
         [own.z, own.y, own.delta] = [0; 3].map(|_| vec![0.0; inner]);
     }

@@ -17,12 +17,11 @@ use lopa_core::problem::Problem;
 use lopa_core::vector::all_finite;
 
 use super::estimate::Neumann;
-use super::fleet::{Ask, Rule, Variables};
+use super::rule::{Ask, Rule, Variables};
 use super::update::replace;
-use crate::config::AlgorithmName;
 
 /// z is the newest hypergradient, q the dual variable.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Slam {
     pub(super) alpha: f32,
     pub(super) beta: f32,
@@ -30,10 +29,6 @@ pub(super) struct Slam {
 }
 
 impl Rule for Slam {
-    fn name(&self) -> AlgorithmName {
-        AlgorithmName::Slam
-    }
-
     fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
         own.v = vec![0.0; inner];
         [own.z, own.dual, own.delta] = [0; 3].map(|_| vec![0.0; outer]);

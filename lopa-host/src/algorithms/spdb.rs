@@ -8,12 +8,11 @@ use lopa_core::node::Variable;
 use lopa_core::problem::Problem;
 
 use super::estimate::Neumann;
-use super::fleet::{Ask, Rule, Variables};
+use super::rule::{Ask, Rule, Variables};
 use super::update::{average, mix, track};
-use crate::config::AlgorithmName;
 
 /// z is the newest hypergradient, y tracks its mean.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Spdb {
     pub(super) alpha: f32,
     pub(super) beta: f32,
@@ -21,10 +20,6 @@ pub(super) struct Spdb {
 }
 
 impl Rule for Spdb {
-    fn name(&self) -> AlgorithmName {
-        AlgorithmName::Spdb
-    }
-
     fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
         own.v = vec![0.0; inner];
         [own.z, own.y, own.delta] = [0; 3].map(|_| vec![0.0; outer]);

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lopa_host::config::Experiment;
 use lopa_host::metrics;
-use lopa_host::outputs::{Outputs, explained};
 use lopa_host::plot::number;
 use lopa_host::record::Record;
+use lopa_host::report::{Outputs, captioned};
 use lopa_host::report::{Report, Table, averaged};
 use lopa_host::run::{Options, Outcome, Prepared};
 
@@ -134,7 +134,7 @@ impl Compare {
             .zip(records)
             .map(|(name, records)| (name.as_str(), records.iter().collect()))
             .collect();
-        let figures = explained(averaged(&groups, &self.against));
+        let figures = captioned(averaged(&groups, &self.against));
         if figures.is_empty() {
             let against = &self.against;
             return Err(Failure::input(format!("no run has a figure for {against}")));

@@ -1,131 +1,112 @@
-//! `lopa` alone: runs a small network and shows what it learned.
+//! `lopa` alone: runs a small network and shows what it learned. `lopa example` prints its experiment file.
 
-use std::error::Error;
+use std::fmt::Write;
 
 use clap::Args;
-use indicatif::ProgressBar;
-use lopa_core::batch::Sampler;
-use lopa_core::network::Edge;
-use lopa_core::node::{Config, Scheme};
-use lopa_core::problem::{Point, Predict, Problem};
-use lopa_core::problems::Logistic;
-use lopa_core::samples::Row;
-use lopa_core::steps::StepSizes;
-use lopa_host::metrics::accuracy;
-use lopa_host::simulation::{SimulatedNode, Simulation};
-use lopa_host::synthetic::{Recipe, Shard};
-use lopa_host::topology::Topology;
+use lopa_core::vector::add_scaled;
+use lopa_host::algorithms::NodeView;
+use lopa_host::config::{AlgorithmName, Experiment, Start};
+use lopa_host::metrics::Metric;
+use lopa_host::run::{Outcome, Prepared};
 
-/// What the demonstration can be told.
+use super::{Failure, print, progress};
+
+/// The experiment file.
+const FILE: &str = include_str!("demonstration.toml");
+
+/// Options of the demonstration; the file's values if not given.
 #[derive(Debug, Args)]
 pub(crate) struct Demonstration {
-    /// How many nodes the ring has.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    nodes: u32,
-    /// How many rounds it runs.
-    #[arg(long, default_value_t = 3000)]
-    rounds: u64,
-    /// The seed of data and draws: the same seed, the same bits.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Number of nodes on the ring [default: 10].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    nodes: Option<u32>,
+    /// Number of rounds [default: 3000].
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
+    /// Seed of the data and the batches: the same seed gives the same bits [default: 1].
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
-/// Few samples, many features, few of them worth anything: where hyper-parameters matter.
-const RECIPE: Recipe = Recipe { features: 24, relevant: 4, samples: 40, seed: 0 };
-/// ln of the strength every feature starts with.
-const START: f32 = -3.0;
-const BATCH: u32 = 20;
+/// Prints the experiment file of the demonstration: a good start for one of your own.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  lopa example > ring.toml\n  lopa run ring.toml --out results")]
+pub(crate) struct Example {}
 
-/// Compares four networks on the same data, and prints what came out.
-pub(crate) fn demonstrate(arguments: &Demonstration) -> Result<(), Box<dyn Error>> {
-    let recipe = Recipe { seed: arguments.seed, ..RECIPE };
-    let shards: Vec<Shard> = (0..arguments.nodes).map(|node| recipe.shard(node)).collect();
-    let ring = Topology::ring(arguments.nodes);
-
-    println!(
-        "{} nodes on a ring. Each has {} training samples of {} features, of which {} matter.\n\
-         Each learns a classifier of its own; together they learn how strongly to regularise each feature.\n",
-        arguments.nodes, recipe.samples, recipe.features, recipe.relevant
-    );
-    let bar = super::progress(4 * arguments.rounds, "rounds");
-    let run = |scheme, edges: Vec<Edge>, alpha| {
-        Run { shards: &shards, scheme, edges, alpha, arguments }.run(&bar)
-    };
-    let gradient = Scheme::LocalGradient;
-    // A step this small leaves the strengths where they start.
-    let fixed = run(gradient, Vec::new(), f32::MIN_POSITIVE)?;
-    let alone = run(gradient, Vec::new(), ALPHA)?;
-    let local = run(gradient, ring.metropolis(), ALPHA)?;
-    let tracking = run(Scheme::GradientTracking, ring.metropolis(), ALPHA)?;
-    bar.finish_and_clear();
-
-    println!("  test accuracy, mean over the nodes");
-    for (name, simulation) in [
-        ("strengths left as they are", &fixed),
-        ("every node for itself", &alone),
-        ("LoPA-LG", &local),
-        ("LoPA-GT", &tracking),
-    ] {
-        println!("  {name:<28} {:.3}", mean_accuracy(simulation, &shards)?);
+impl Example {
+    /// Prints the file.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        print(FILE)
     }
-    println!(
-        "\n  what the fleet agreed on (LoPA-GT): the larger the strength, the less a feature counts"
-    );
-    let x = mean_outer(tracking.nodes());
-    for (feature, x) in x.iter().enumerate() {
-        let mark = if feature < recipe.relevant { "matters" } else { "noise" };
-        let bar = "▪".repeat(((x - START + 3.0) * 6.0).clamp(0.0, 60.0) as usize);
-        println!("  feature {feature:>2}  {mark:<8} {:>8.4}  {bar}", lopa_core::math::exp(*x));
-    }
-    Ok(())
 }
 
-/// α of every run but the first.
-const ALPHA: f32 = 0.6;
+impl Demonstration {
+    /// Compares four networks on the same data, and prints what they learned.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut experiment = Experiment::parse(FILE).map_err(Failure::run)?;
+        experiment.network.nodes = self.nodes.unwrap_or(experiment.network.nodes);
+        let run = &mut experiment.run;
+        run.iterations = self.rounds.unwrap_or(run.iterations);
+        run.seed = self.seed.unwrap_or(run.seed);
+        // Only the end is shown here.
+        run.record_every = run.iterations;
+        let (nodes, rounds) = (experiment.network.nodes, run.iterations);
+        let data = experiment.data.clone();
+        let start = if let Start::Number(x0) = run.x0 { x0 } else { 0.0 };
+        print(&format!(
+            "{nodes} nodes on a ring. Each has {} training samples of {} features, of which {} matter.\n\
+             Each node learns its own classifier; together they learn how strongly to regularise each feature.\n\n",
+            data.samples.unwrap_or_default(),
+            data.features,
+            data.relevant
+        ))?;
 
-/// One of the four networks that are compared.
-struct Run<'a> {
-    shards: &'a [Shard],
-    scheme: Scheme,
-    edges: Vec<Edge>,
-    alpha: f32,
-    arguments: &'a Demonstration,
-}
+        let gt = Prepared::new(experiment)?;
+        let algorithm = &gt.experiment().algorithm;
+        let mut local = algorithm.clone();
+        local.name = AlgorithmName::LopaLg;
+        let mut still = local.clone();
+        // A step this small leaves the strengths where they start.
+        still.alpha = f32::MIN_POSITIVE;
+        let lg = gt.retuned(local)?;
+        let (fixed, alone) = (gt.retuned(still)?.alone(), lg.alone());
+        let networks = [
+            ("the same strength for all", &fixed),
+            ("each node on its own", &alone),
+            ("LoPA-LG", &lg),
+            ("LoPA-GT", &gt),
+        ];
 
-impl<'a> Run<'a> {
-    fn run(self, bar: &ProgressBar) -> Result<Simulation<Logistic<'a>>, Box<dyn Error>> {
-        let problems: Vec<_> = self.shards.iter().map(Shard::logistic).collect::<Result<_, _>>()?;
-        let steps = StepSizes::new(self.alpha, 0.05, 0.05, 0.2, 0.5)?;
-        let size = std::num::NonZeroU32::new(BATCH).expect("not zero");
-        let seed = self.arguments.seed;
-        let config = |node| Config { steps, sampler: Sampler::drawn(seed, node, size) };
-        let mut simulation = Simulation::new(problems, self.scheme, self.edges, START, config)?;
-        for _ in 0..self.arguments.rounds {
-            simulation.round()?;
-            bar.inc(1);
+        let bar = progress(networks.len() as u64 * rounds, "rounds");
+        let mut text = "  test accuracy, mean over nodes\n".to_owned();
+        let mut agreed = Vec::new();
+        for (done, (name, prepared)) in (0..).zip(networks) {
+            let outcome =
+                prepared.measure(None, |round| bar.set_position(done * rounds + round))?;
+            let accuracy = outcome.record.last(Metric::TestAccuracy.name()).unwrap_or(f64::NAN);
+            let _ = writeln!(text, "  {name:<28} {accuracy:.3}");
+            agreed = mean_outer(&outcome);
         }
-        Ok(simulation)
+        bar.finish_and_clear();
+
+        text += "\n  strength per feature, agreed on by the fleet (LoPA-GT); a high strength mutes a feature\n";
+        for (feature, x) in agreed.iter().enumerate() {
+            let mark = if feature < data.relevant { "matters" } else { "noise" };
+            let bar = "▪".repeat(((x - start + 3.0) * 6.0).clamp(0.0, 60.0) as usize);
+            let strength = lopa_core::math::exp(*x);
+            let _ = writeln!(text, "  feature {feature:>2}  {mark:<8} {strength:>8.4}  {bar}");
+        }
+        text +=
+            "\nMake it yours: lopa example > ring.toml, then lopa run ring.toml --out results\n";
+        print(&text)
     }
 }
 
-fn mean_accuracy(
-    simulation: &Simulation<Logistic<'_>>,
-    shards: &[Shard],
-) -> Result<f64, Box<dyn Error>> {
-    let mut sum = 0.0;
-    for (node, shard) in simulation.nodes().iter().zip(shards) {
-        let mut workspace = vec![0.0; node.problem().dimensions().workspace];
-        let at = Point { x: node.state().x, theta: node.state().theta };
-        let predict = |row: Row<'_>| Some(node.problem().predict(at, row, &mut workspace));
-        sum += accuracy(&shard.test.samples()?, predict).unwrap_or(0.0);
-    }
-    Ok(sum / shards.len() as f64)
-}
-
-fn mean_outer(nodes: &[SimulatedNode<Logistic<'_>>]) -> Vec<f32> {
-    let mut mean = vec![0.0; nodes.first().map_or(0, |node| node.state().x.len())];
-    for node in nodes {
-        lopa_core::vector::add_scaled(&mut mean, 1.0 / nodes.len() as f32, node.state().x);
-    }
+/// The mean of the nodes' x.
+fn mean_outer(outcome: &Outcome<'_>) -> Vec<f32> {
+    let nodes = outcome.nodes();
+    let mut mean = vec![0.0; nodes.first().map_or(0, |node| node.x.len())];
+    let share = 1.0 / nodes.len() as f32;
+    nodes.iter().for_each(|NodeView { x, .. }| add_scaled(&mut mean, share, x));
     mean
 }

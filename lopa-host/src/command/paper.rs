@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use lopa_host::outputs::Outputs;
 use lopa_host::paper::{self, Account, Arm, Mode, Results, STUDIES, Study};
 use lopa_host::report::Figure;
+use lopa_host::report::Outputs;
 use lopa_host::run::{Outcome, Prepared, RunError};
 use lopa_host::tune::Trial;
 

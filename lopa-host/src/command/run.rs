@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lopa_host::config::Experiment;
-use lopa_host::outputs::Outputs;
+use lopa_host::report::Outputs;
 use lopa_host::run::{Options, Outcome, Prepared, RunError};
 
-use super::{Failure, interrupts, progress, threads};
+use super::{Failure, interrupts, print, progress, threads};
 
 /// Simulates the network a file describes.
 ///
@@ -35,7 +35,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Diverged(_) | RunError::Output(_) => Self::run(error),
-            RunError::Input(_) | RunError::Resume(_) => Self::input(error),
+            RunError::Input(_) | RunError::Config(_) | RunError::Resume(_) => Self::input(error),
         }
     }
 }
@@ -51,18 +51,21 @@ impl Run {
         let options = Options { resume: self.resume, stop: Some(interrupts()?) };
         let outcome = prepared.run_with(&outputs, options, |round| bar.set_position(round));
         bar.finish_and_clear();
-        let Outcome { record, round, finished, losses } = outcome?;
-        println!("{:<26} {round}", "rounds");
+        let Outcome { record, round, finished, losses, .. } = outcome?;
+        let mut text = String::new();
+        let mut line = |what: &str, value: String| text += &format!("{what:<26} {value}\n");
+        line("rounds", round.to_string());
         let last = record.rows().last();
         for (at, column) in record.columns().iter().enumerate().skip(1) {
-            if let Some(figure) = last.and_then(|row| row[at]) {
-                println!("{:<26} {}", column.title, short(figure));
+            if let Some(value) = last.and_then(|row| row[at]) {
+                line(&column.title, short(value));
             }
         }
-        println!("{:<26} {}", "results", self.out.display());
+        line("results", self.out.display().to_string());
+        print(&text)?;
         if losses > 0 {
             eprintln!(
-                "lopa: nodes lost one another {losses} times, so the bits are not those of one memory; \
+                "lopa: {losses} link timeouts split the network, so the result differs from an in-process run; \
                  fewer faults or a higher baud rate would help"
             );
         }
@@ -76,12 +79,12 @@ impl Run {
     }
 }
 
-/// A figure for people: counts whole, the rest with six digits.
-pub(crate) fn short(figure: f64) -> String {
-    let small = figure != 0.0 && figure.abs() < 1e-4;
-    match figure {
-        _ if figure.fract() == 0.0 && figure.abs() < 1e15 => format!("{figure}"),
-        _ if small || figure.abs() >= 1e6 => format!("{figure:.5e}"),
-        _ => format!("{figure:.6}"),
+/// A number for people: counts whole, the rest with six digits.
+pub(crate) fn short(value: f64) -> String {
+    let small = value != 0.0 && value.abs() < 1e-4;
+    match value {
+        _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value}"),
+        _ if small || value.abs() >= 1e6 => format!("{value:.5e}"),
+        _ => format!("{value:.6}"),
     }
 }

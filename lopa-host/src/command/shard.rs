@@ -8,7 +8,7 @@ use clap::Args;
 use lopa_host::boards::Board;
 use lopa_host::config::Experiment;
 use lopa_host::files::{self, Access};
-use lopa_host::outputs::Outputs;
+use lopa_host::report::Outputs;
 use lopa_host::run::Prepared;
 use lopa_host::shards::{Budget, Form, Limits, Loaded, Shard, ShardError, VALUES, shard_as};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
-use lopa_host::outputs::{Outputs, explained};
+use lopa_host::report::{Outputs, captioned};
 use lopa_host::report::{Report, Table, averaged};
 use lopa_host::run::RunError;
 use lopa_host::sweep::{Cell, Step, Sweep, SweepError, Values};
@@ -122,7 +122,7 @@ impl SweepCommand {
             .take(usize::from(self.best))
             .map(|(label, cell)| (label.as_str(), cell.records.iter().collect()))
             .collect();
-        let figures = explained(averaged(&groups, "iteration"));
+        let figures = captioned(averaged(&groups, "iteration"));
         outputs.draw(&figures).map_err(Failure::run)?;
         let report = Report {
             title: format!("Step sizes of {}", self.file.display()),

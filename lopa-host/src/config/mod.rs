@@ -30,7 +30,7 @@ mod tables;
 pub use algorithm::{AlgorithmName, AlgorithmTable, Key, Truncation};
 pub use tables::{
     Batch, DataTable, FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable,
-    Start, Validation, Wires,
+    Start, Validation,
 };
 
 use std::fmt;

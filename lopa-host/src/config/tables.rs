@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use lopa_core::blob::Wiring;
 use lopa_core::samples::LabelKind;
 use serde::{Deserialize, Serialize};
 
@@ -186,7 +187,7 @@ word!(same);
 #[serde(deny_unknown_fields, default)]
 pub struct LinksTable {
     /// How nodes are wired.
-    pub wiring: Wires,
+    pub wiring: Wiring,
     /// Bits a second.
     pub baud: u32,
     /// Elements of x that travel in a frame.
@@ -214,7 +215,7 @@ pub struct LinksTable {
 impl Default for LinksTable {
     fn default() -> Self {
         Self {
-            wiring: Wires::Direct,
+            wiring: Wiring::Direct,
             baud: 1_000_000,
             chunk: 64,
             compute: 2_000,
@@ -227,18 +228,6 @@ impl Default for LinksTable {
             key: None,
         }
     }
-}
-
-/// How nodes are wired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wires {
-    /// A line of its own for each pair of neighbours.
-    Direct,
-    /// One line a node, to a router.
-    Routed,
-    /// One line for all.
-    Bus,
 }
 
 /// The table `fleet`: boards, and where they are plugged in.

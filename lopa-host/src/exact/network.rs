@@ -40,7 +40,7 @@ pub struct Figures {
 /// use lopa_core::node::{Config, Scheme};
 /// use lopa_core::steps::StepSizes;
 /// use lopa_host::exact::Exact;
-/// use lopa_host::simulation::Simulation;
+/// use lopa_host::network::Simulation;
 /// use lopa_host::synthetic::Recipe;
 /// use lopa_host::topology::Topology;
 ///
@@ -51,7 +51,7 @@ pub struct Figures {
 /// let config = |node| Config { steps, sampler: Sampler::full(node) };
 /// let edges = Topology::ring(3).metropolis();
 /// let mut network =
-///     Simulation::new(problems, Scheme::GradientTracking, edges, -2.0, config)?;
+///     Simulation::new(problems, Scheme::GradientTracking, edges, |n| vec![-2.0; n], config)?;
 ///
 /// let mut exact = Exact::default();
 /// let before = exact.measure(network.nodes().iter().map(|n| (n.problem(), n.state())))?;

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use lopa_core::blob::Wiring;
 use lopa_core::wire::Counters;
 use serde::Serialize;
-
-use crate::config::Wires;
 
 /// Where the rows of `metrics.csv` come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -23,7 +22,7 @@ pub struct Account {
     /// The board.
     pub board: String,
     /// How boards are wired.
-    pub wiring: Wires,
+    pub wiring: Wiring,
     /// Seconds from the first boot to the last round.
     pub seconds: f64,
     /// What was done to it.

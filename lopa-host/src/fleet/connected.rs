@@ -2,59 +2,44 @@
 //! they have no lines of their own.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 use lopa_core::batch::Batch;
+use lopa_core::blob::Wiring;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::wire::Status;
 
 use super::client::{Client, Silence};
 use super::port::{Port, PortError};
 use super::switchboard::Switchboard;
-use crate::config::Wires;
 use crate::fault::Faults;
 use crate::run::{Prepared, RunError};
 
 /// A board that says nothing for so long when all are asked is asked again the next time.
 const MOMENT: Duration = Duration::from_secs(2);
 
+/// How a port is written.
+const EXAMPLE: &str = "[[fleet.node]], with id and port, such as port = \"/dev/ttyACM0\"";
+
 /// Why boards cannot be reached.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The file has no table `fleet`, or no port for a node.
-    Table {
-        /// The node without a port; none if the whole table is missing.
-        node: Option<u32>,
-    },
+    /// The file has no table `fleet`.
+    #[error("the file does not say where boards are plugged in: for each, write {EXAMPLE}")]
+    Table,
+    /// The file has no port for a node.
+    #[error("the file has no port for node {0}: write {EXAMPLE}")]
+    Missing(u32),
     /// A port cannot be opened.
+    #[error("node {node}: {error}")]
     Port {
         /// The node.
         node: u32,
         /// Why.
+        #[source]
         error: PortError,
     },
 }
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let example = "[[fleet.node]], with id and port, such as port = \"/dev/ttyACM0\"";
-        match self {
-            Self::Table { node: None } => {
-                write!(
-                    f,
-                    "the file does not say where boards are plugged in: for each, write {example}"
-                )
-            }
-            Self::Table { node: Some(node) } => {
-                write!(f, "the file has no port for node {node}: write {example}")
-            }
-            Self::Port { node, error } => write!(f, "node {node}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ConnectError {}
 
 /// Boards that are plugged in.
 #[derive(Debug)]
@@ -75,10 +60,10 @@ impl Connected {
         let links = experiment.links.clone().unwrap_or_default();
         let table = experiment.fleet.clone().unwrap_or_default();
         if table.node.is_empty() {
-            return Err(ConnectError::Table { node: None });
+            return Err(ConnectError::Table);
         }
         let mut heard = vec![Vec::new(); experiment.network.nodes as usize];
-        let routed = links.wiring != Wires::Direct;
+        let routed = links.wiring != Wiring::Direct;
         for edge in prepared.weights().edges().iter().filter(|_| routed) {
             heard[edge.node as usize].push(edge.neighbour);
         }
@@ -86,7 +71,7 @@ impl Connected {
         let mut clients = BTreeMap::new();
         for node in 0..experiment.network.nodes {
             let own = table.node.iter().find(|own| own.id == node);
-            let own = own.ok_or(ConnectError::Table { node: Some(node) })?;
+            let own = own.ok_or(ConnectError::Missing(node))?;
             let port = own.port.parse::<Port>();
             let stream = port.and_then(|port| port.open(links.baud, Duration::ZERO));
             let stream = stream.map_err(|error| ConnectError::Port { node, error })?;
@@ -143,14 +128,13 @@ fn outer_loss(
     theta: &[f32],
 ) -> Result<Option<f64>, RunError> {
     let samples = prepared.material().samples()?;
-    let simulation = prepared.simulation(&samples)?;
-    let Some(fresh) = simulation.nodes().get(node as usize) else { return Ok(None) };
-    let state = fresh.state();
-    if (state.x.len(), state.theta.len()) != (x.len(), theta.len()) {
+    let problems = prepared.problems(&samples)?;
+    let Some(problem) = problems.get(node as usize) else { return Ok(None) };
+    let size = problem.dimensions();
+    if (size.outer, size.inner) != (x.len(), theta.len()) {
         return Ok(None);
     }
-    let problem = fresh.problem();
-    let mut workspace = vec![0.0; problem.dimensions().workspace];
+    let mut workspace = vec![0.0; size.workspace];
     problem.prepare(x, &mut workspace);
     let batch = Batch::full(problem.population().outer);
     Ok(Some(f64::from(problem.outer_loss(Point { x, theta }, &batch, &mut workspace))))

@@ -1,9 +1,9 @@
 //! A network laid out on emulated boards: wiring, blobs, and the board that has room for them.
 
+use lopa_core::blob::Wiring;
 use lopa_core::exchange::Timing;
 
 use crate::boards::{Board, EMULATED, EMULATED_LARGE};
-use crate::config::Wires;
 use crate::run::Prepared;
 use crate::shards::{Form, LINES, Limits, ShardError, VALUES, shard_as};
 
@@ -14,7 +14,7 @@ const CHECKPOINT_EVERY: u32 = 25;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     /// How they are wired.
-    pub wiring: Wires,
+    pub wiring: Wiring,
     /// The board that has room for every node.
     pub board: Board,
     /// A blob each.
@@ -29,19 +29,15 @@ impl Layout {
     /// Names the first node that fits no board.
     pub fn new(
         prepared: &Prepared,
-        wiring: Option<Wires>,
+        wiring: Option<Wiring>,
         timing: Timing,
     ) -> Result<Self, ShardError> {
-        let topology = prepared.weights().topology();
-        let mut degrees = vec![0; topology.nodes()];
-        for edge in prepared.weights().edges() {
-            degrees[edge.node as usize] += 1;
-        }
-        let many = degrees.iter().any(|degree| *degree > LINES);
-        let said = prepared.experiment().links.as_ref().map_or(Wires::Direct, |table| table.wiring);
+        let many = prepared.weights().degrees().iter().any(|degree| *degree > LINES);
+        let said =
+            prepared.experiment().links.as_ref().map_or(Wiring::Direct, |table| table.wiring);
         let wiring = match (wiring, said) {
             (Some(wiring), _) => wiring,
-            (None, Wires::Direct) if many => Wires::Routed,
+            (None, Wiring::Direct) if many => Wiring::Routed,
             (None, said) => said,
         };
         let form = Form {

@@ -1,8 +1,7 @@
-//! What a fleet should come to: the same network in one memory, and what is measured of either.
+//! What a fleet should end with: the same network in-process, and what is measured of either.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use lopa_core::node::State;
 use lopa_core::problems::AnyProblem;
@@ -10,10 +9,10 @@ use lopa_core::wire::Counters;
 
 use super::client::Reading;
 use crate::algorithms::{Algorithm, NodeView, Sent};
-use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
+use crate::metrics::{Meter, Metric, NodeSamples, Totals};
+use crate::network::{SimulatedNode, Traffic};
 use crate::record::Record;
 use crate::run::{Prepared, RunError};
-use crate::simulation::SimulatedNode;
 
 /// A simulated run: what nodes should end with, and what was measured on the way.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,21 +23,6 @@ pub struct Reference {
     nodes: Record,
 }
 
-/// A node's state that cannot be a node's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadingError {
-    node: u32,
-    why: String,
-}
-
-impl fmt::Display for ReadingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "node {} reports a state that is none: {}", self.node, self.why)
-    }
-}
-
-impl std::error::Error for ReadingError {}
-
 /// Every bit of a state.
 #[must_use]
 pub fn bits(state: &State<'_>) -> Vec<u32> {
@@ -47,42 +31,27 @@ pub fn bits(state: &State<'_>) -> Vec<u32> {
 }
 
 impl Reference {
-    /// Simulates the network in one memory, calling `tick` with the rounds done; nothing if it was stopped.
+    /// Simulates the network in-process, calling `tick` with the rounds done; nothing if it was stopped.
     ///
     /// # Errors
     /// Names the node that diverged.
     pub fn run(
         prepared: &Prepared,
         stop: &AtomicBool,
-        mut tick: impl FnMut(u64) + Send,
+        tick: impl FnMut(u64) + Send,
     ) -> Result<Option<Self>, RunError> {
-        rayon::scope(|_| {
-            let meter = meter(prepared, &|_| true)?;
-            let samples = prepared.material().samples()?;
-            let mut simulation = prepared.simulation(&samples)?;
-            let run = &prepared.experiment().run;
-            let (mut record, mut nodes) = (meter.record(), Meter::node_record());
-            for round in 0..=run.iterations {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(None);
-                }
-                if round > 0 {
-                    simulation.step().map_err(RunError::Diverged)?;
-                }
-                if round.is_multiple_of(run.record_every) || round == run.iterations {
-                    let views = Algorithm::nodes(&simulation);
-                    let totals = Totals { sent: simulation.sent(), ..Totals::default() };
-                    record.push(meter.measure(&views, totals));
-                    if run.per_node {
-                        let rows = meter.measure_nodes(&views);
-                        rows.into_iter().for_each(|row| nodes.push(row));
-                    }
-                }
-                tick(round);
-            }
-            let bits = simulation.nodes().iter().map(|node| bits(&node.state())).collect();
-            Ok(Some(Self { bits, record, nodes }))
-        })
+        let alone = prepared.in_process()?;
+        let outcome = alone.measure(Some(stop), tick)?;
+        if !outcome.finished {
+            return Ok(None);
+        }
+        let own = |node: &NodeView<'_, _>| {
+            let [v, z, y] = [node.v, node.z, node.y].map(Option::unwrap_or_default);
+            let all = [node.x, node.theta, v, z, y].into_iter().flatten();
+            all.map(|a| a.to_bits()).collect()
+        };
+        let bits = outcome.nodes().iter().map(own).collect();
+        Ok(Some(Self { bits, record: outcome.record, nodes: outcome.node_record }))
     }
 
     /// The nodes whose bits are not the simulation's; those that were not read count.
@@ -146,8 +115,9 @@ pub fn measure<'a>(
     let mut nodes = Vec::new();
     for (number, mut node) in (0_u32..).zip(simulation.into_nodes()) {
         if let Some(reading) = readings.get(&number) {
-            restore(&mut node, reading)
-                .map_err(|why| RunError::Input(ReadingError { node: number, why }.to_string()))?;
+            restore(&mut node, reading).map_err(|why| {
+                RunError::Input(format!("node {number} reported an invalid state: {why}"))
+            })?;
             nodes.push(node);
         }
     }
@@ -156,7 +126,7 @@ pub fn measure<'a>(
     let traffic = Traffic { bytes: sent(|c| c.sent_bytes), frames: sent(|c| c.sent) };
     let views: Vec<_> = nodes.iter().map(NodeView::from).collect();
     let totals = Totals {
-        sent: Sent::of_lopa(nodes.first()),
+        sent: Sent::after(nodes.first().map_or(0, |node| node.state().round), nodes.first()),
         traffic: Some(traffic),
         seconds,
         ..Totals::default()
@@ -169,7 +139,7 @@ pub fn measure<'a>(
     let not_its_own = |name: &str| matches!(name, "seconds" | "bytes" | "frames");
     for row in &rows[..before] {
         let columns = record.columns().iter().zip(row);
-        let row = columns.map(|(column, figure)| figure.filter(|_| !not_its_own(&column.name)));
+        let row = columns.map(|(column, value)| value.filter(|_| !not_its_own(&column.name)));
         let row = row.collect();
         record.push(row);
     }

@@ -1,42 +1,26 @@
 //! Why a run over links ended early.
 
 use lopa_core::exchange::SettingsError;
-use lopa_core::node::NodeError;
+use lopa_core::network::NetworkError;
 
 /// Why a run over links ended early.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LinkedError {
     /// A node's settings were refused.
+    #[error("node {node}: {error}")]
     Settings {
         /// The node.
         node: usize,
         /// Why.
         error: SettingsError,
     },
-    /// A node refused to go on.
-    Node {
-        /// The node.
-        node: usize,
-        /// Why.
-        error: NodeError,
-    },
+    /// A node diverged.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// Simulated time ran out.
+    #[error("simulated time ran out when the slowest node had completed {round} rounds")]
     TimeOut {
         /// The least number of rounds any node completed.
         round: u64,
     },
 }
-
-impl std::fmt::Display for LinkedError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Settings { node, error } => write!(f, "node {node}: {error}"),
-            Self::Node { node, error } => write!(f, "node {node}: {error}"),
-            Self::TimeOut { round } => {
-                write!(f, "time ran out when a node had done {round} rounds")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LinkedError {}

@@ -1,6 +1,6 @@
 //! A network over links, in simulated time: every node with its own exchange, every byte on a line.
 //!
-//! Slower than [`simulation`](crate::simulation) and bit-identical to it as long as no neighbour is lost.
+//! Slower than [in-process](crate::network::InProcess), and bit-identical to it as long as no neighbour is lost.
 //! Nodes can lose power, come back, freeze and be reflashed; their clocks can drift; lines can fail; and whatever
 //! travels can be recorded, or forged.
 
@@ -10,30 +10,20 @@ mod port;
 
 pub use clock::Clock;
 pub use error::LinkedError;
+pub use lopa_core::blob::Wiring;
 
 use std::collections::VecDeque;
 
 use lopa_core::draw::{Draws, Purpose, Stream};
 use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Step, Timing};
-use lopa_core::network::Edge;
+use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
 use lopa_core::wire::{self, Identity, Seal};
 use port::{Port, ports};
 
 use crate::fault::Faults;
-use crate::simulation::SimulatedNode;
-
-/// How nodes are wired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wiring {
-    /// A line of its own for each pair of neighbours.
-    Direct,
-    /// Every node has one line to a router, which passes a node's frames on to its neighbours.
-    Routed,
-    /// One line for all: everybody hears everybody.
-    Bus,
-}
+use crate::network::SimulatedNode;
 
 /// How a network is linked.
 #[derive(Debug, Clone, PartialEq)]
@@ -280,14 +270,14 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
     }
 
     /// Everything that happens now, then on to when something happens next.
-    pub(crate) fn turn(&mut self, until: Micros) -> Result<(), LinkedError> {
+    pub(crate) fn turn(&mut self, until: Micros) -> Result<(), NetworkError> {
         self.act()?;
         self.pass(until);
         Ok(())
     }
 
     /// Everything that happens now.
-    fn act(&mut self) -> Result<(), LinkedError> {
+    fn act(&mut self) -> Result<(), NetworkError> {
         self.members.iter_mut().for_each(|member| member.thaw(self.now));
         self.deliver();
         for number in 0..self.members.len() {
@@ -346,7 +336,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         }
     }
 
-    fn work(&mut self, number: usize) -> Result<(), LinkedError> {
+    fn work(&mut self, number: usize) -> Result<(), NetworkError> {
         let member = &mut self.members[number];
         if member.off || member.frozen.is_some() {
             return Ok(());
@@ -365,7 +355,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
                     member
                         .node
                         .compute(&mut self.scratch)
-                        .map_err(|error| LinkedError::Node { node: number, error })?;
+                        .map_err(|error| NetworkError::Node { node: number, error })?;
                     self.computed[number] += 1;
                 }
             }
@@ -379,7 +369,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
             }
             Step::Diverged(divergence) => {
                 let error = NodeError::Diverged(divergence);
-                return Err(LinkedError::Node { node: number, error });
+                return Err(NetworkError::Node { node: number, error });
             }
             Step::Wait | Step::Paused | Step::Finished | Step::Mismatch => {}
         }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::{Metric, accuracy};
 use crate::algorithms::{NodeView, Sent};
 use crate::exact::{Coefficients, Exact, Figures};
+use crate::network::Traffic;
 use crate::record::{Column, Record, Scale};
 
 /// A node's samples: to learn from, to choose by, to be judged by.
@@ -22,15 +23,6 @@ pub struct NodeSamples<'a> {
     pub validation: Samples<'a>,
     /// For the judge; none if there is no test set.
     pub test: Option<Samples<'a>>,
-}
-
-/// What all nodes sent over their links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub struct Traffic {
-    /// Bytes.
-    pub bytes: u64,
-    /// Frames.
-    pub frames: u64,
 }
 
 /// What is not to be seen in the nodes.

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::{Arm, Finding, Mode, Results, Study, Verdict, page, section};
 use crate::config::AlgorithmTable;
 use crate::files::{self, WriteError};
-use crate::outputs::Outputs;
 use crate::report::Figure;
+use crate::report::Outputs;
 use crate::tune::{Trial, csv};
 
 /// What came of a study.

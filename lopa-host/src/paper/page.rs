@@ -2,9 +2,9 @@
 
 use super::{Account, Arm, Check, Finding, Mode, Results, Study, Verdict, rate};
 use crate::metrics::Metric;
-use crate::outputs::explained;
 use crate::plot::capital;
 use crate::record::{Over, Record};
+use crate::report::captioned;
 use crate::report::{self, Figure, Report, Table, averaged};
 use crate::run::Prepared;
 
@@ -109,7 +109,8 @@ pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
 /// The labels of a case's nodes; `number` tells its file from those of other cases.
 #[must_use]
 pub fn labels(prepared: &Prepared, case: &str, number: usize) -> Option<Figure> {
-    let mut figure = report::labels(prepared)?;
+    let mut figure =
+        report::labels(prepared.material().shards(), prepared.experiment().data.validation)?;
     figure.explanation += " This is the deal of the first seed.";
     if !case.is_empty() {
         figure.stem = format!("{}-{number}", figure.stem);
@@ -141,7 +142,7 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
             figure.columns.iter().any(|column| study.figures.iter().any(|m| m.name() == *column))
         };
         for against in &study.against {
-            let drawn = explained(averaged(&groups, against)).into_iter().filter(wanted);
+            let drawn = captioned(averaged(&groups, against)).into_iter().filter(wanted);
             all.extend(drawn.map(|mut figure| {
                 let case_stem = if case.is_empty() { String::new() } else { format!("-{number}") };
                 figure.stem = format!("{}-{against}{case_stem}", figure.stem);

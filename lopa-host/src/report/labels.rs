@@ -1,10 +1,9 @@
-//! Who has samples of which classes.
+//! Which node has samples of which classes.
 
 use super::Figure;
 use crate::config::Validation;
 use crate::data::Shard;
 use crate::plot::Bars;
-use crate::run::{Material, Prepared};
 
 /// Bars of more nodes are too thin to be seen.
 const MOST: usize = 200;
@@ -12,14 +11,13 @@ const MOST: usize = 200;
 /// How many samples of each class every node has, for training and validation; none if there are no classes, or too many
 /// nodes to draw.
 #[must_use]
-pub fn labels(prepared: &Prepared) -> Option<Figure> {
-    let Material::Samples(shards, _) = prepared.material() else { return None };
+pub fn labels(shards: &[Shard], validation: Validation) -> Option<Figure> {
     let classes = shards.first()?.train.classes();
     if classes.is_empty() || shards.len() > MOST {
         return None;
     }
-    // Where both levels have the same samples, nobody has them twice.
-    let same = prepared.experiment().data.validation == Validation::Same;
+    // Where both levels have the same samples, they count once.
+    let same = validation == Validation::Same;
     let counts = |shard: &Shard| match same && shard.train == shard.validation {
         true => shard.train.counts(),
         false => shard.counts(),

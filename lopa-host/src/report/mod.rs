@@ -19,16 +19,22 @@
 //! # Ok::<(), lopa_host::record::RecordError>(())
 //! ```
 
+mod captions;
 mod charts;
 mod figure;
 mod labels;
+mod outputs;
 mod run;
+mod schema;
 mod table;
 
+pub use captions::captioned;
 pub use charts::{averaged, charts};
 pub use figure::{Drawing, Figure};
 pub use labels::labels;
+pub use outputs::{Outputs, Results};
 pub use run::of_run;
+pub use schema::{NodeState, States};
 pub use table::{Table, summary};
 
 use crate::plot::{Chart, capital, escaped};

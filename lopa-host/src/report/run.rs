@@ -1,9 +1,8 @@
 //! The report of one run.
 
-use super::{Figure, Report, Table, summary};
+use super::{Figure, Report, Results, Table, summary};
 use crate::config::Experiment;
 use crate::metrics::Metric;
-use crate::outputs::Results;
 use crate::plot::number;
 use crate::record::Record;
 
@@ -18,11 +17,15 @@ const TILES: [Metric; 5] = [
 /// Tables of more nodes are for a file, not for a page.
 const MOST_ROWS: usize = 200;
 
-/// The page of a run, with its figures and, if it can be drawn, its network.
+/// The page of a run, with its figures, its network if it can be drawn, and its file as TOML.
 #[must_use]
-pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<String>) -> Report {
-    let Results { prepared, nodes, record, .. } = *results;
-    let experiment = prepared.experiment();
+pub fn of_run(
+    results: &Results<'_>,
+    figures: Vec<Figure>,
+    network: Option<String>,
+    configuration: String,
+) -> Report {
+    let Results { experiment, nodes, record, .. } = *results;
     let round = nodes.first().map_or(0, |node| node.round);
     let Experiment { network: table, algorithm, run, .. } = experiment;
     let about = algorithm.name.about();
@@ -31,7 +34,7 @@ pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<Strin
     let mut tiles: Vec<(String, String)> = vec![
         ("rounds".into(), number(round as f64)),
         ("nodes".into(), number(nodes.len() as f64)),
-        ("\u{3c1} of the network".into(), number(prepared.weights().spectrum().rho())),
+        ("\u{3c1} of the network".into(), number(results.weights.spectrum().rho())),
     ];
     tiles.extend(TILES.into_iter().filter_map(tile));
     let mut notes = Vec::new();
@@ -44,7 +47,7 @@ pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<Strin
     notes.extend(results.fleet.map(|(_, note)| note.to_owned()));
     if results.losses > 0 && results.fleet.is_none() {
         notes.push(format!(
-            "Nodes lost one another {} times: the bits are not those of one memory.",
+            "{} link timeouts split the network, so the result differs from an in-process run.",
             results.losses
         ));
     }
@@ -63,8 +66,7 @@ pub fn of_run(results: &Results<'_>, figures: Vec<Figure>, network: Option<Strin
         network,
         figures,
         tables,
-        // Plain tables of numbers and words: nothing here can fail to be TOML.
-        configuration: toml::to_string(experiment).unwrap_or_default(),
+        configuration,
         notes,
     }
 }

@@ -1,25 +1,22 @@
 //! Runs with the step sizes of the corollaries, beside what those promise.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use lopa_core::batch::{BatchSize, Sampler};
-use lopa_core::draw::Draws;
-use lopa_core::node::{Config, Scheme, State};
+use lopa_core::batch::BatchSize;
+use lopa_core::node::{Scheme, State};
 use lopa_core::steps::StepSizes;
 use rayon::prelude::*;
 
-use super::error::refused;
-use super::{Prepared, RunError};
+use super::{Prepared, RunError, drive};
 use crate::exact::{Check, Corollary, Course, Ended, Exact, Theory};
 use crate::metrics::NodeSamples;
-use crate::simulation::Simulation;
 
 /// About so many rounds of a run are measured.
 const MEASURED: u64 = 200;
 
 /// The runs that show whether theory holds: LG and GT with the step sizes of their corollaries, and the file's own.
 ///
-/// Each has as many rounds as the file says, in one memory even if it has links. Seeds are counted on from the file's
+/// Each has as many rounds as the file says, in-process even if it has links. Seeds are counted on from the file's
 /// and draw batches alone: data and start stay the same, as the theorems' mean is over batches. Without batches one run
 /// says all.
 #[derive(Debug)]
@@ -170,36 +167,31 @@ impl<'p> CheckRuns<'p> {
         tick: &(impl Fn() + Sync),
     ) -> Result<Option<Ended>, RunError> {
         let Job { scheme, steps, seed } = *job;
-        let Prepared { experiment, material, weights, .. } = self.prepared;
-        let config = |node| {
-            let sampler = Sampler { draws: Draws { seed, node }, ..self.prepared.sampler(node) };
-            Config { steps, sampler }
-        };
-        let problems = material.problems(experiment.problem, samples)?;
-        let start = |outer| self.prepared.x0(outer);
-        let edges = weights.edges().to_vec();
-        let mut network =
-            Simulation::from_points(problems, scheme, edges, start, config).map_err(refused)?;
+        let mut network = self.prepared.simulation_with(samples, scheme, steps, seed)?;
         let (mut exact, mut tally) = (Exact::default(), Tally::default());
-        let rounds = experiment.run.iterations;
+        let rounds = self.prepared.experiment.run.iterations;
         let measured = measured(rounds);
         let x0 = network.nodes().first().map_or_else(Vec::new, |node| node.state().x.to_vec());
-        for round in 0..=rounds {
-            if round > 0 {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(None);
-                }
-                if network.round().is_err() {
-                    return Ok(Some(Ended::Diverged));
-                }
+        let mut solved = true;
+        let driven = drive(&mut network, rounds, Some(stop), |network, progress| {
+            if progress.round > 0 {
                 tick();
             }
-            if measured.binary_search(&round).is_ok() {
-                let nodes = network.nodes().iter().map(|node| (node.problem(), node.state()));
-                let Ok(figures) = exact.measure(nodes) else { return Ok(Some(Ended::Diverged)) };
-                tally.figures.push((round, figures.hypergradient));
-                network.nodes().iter().for_each(|node| tally.steps(&node.state(), &steps));
+            if solved && measured.binary_search(&progress.round).is_ok() {
+                let nodes = || network.nodes().iter().map(|node| (node.problem(), node.state()));
+                match exact.measure(nodes()) {
+                    Ok(figures) => tally.figures.push((progress.round, figures.hypergradient)),
+                    Err(_) => solved = false,
+                }
+                nodes().for_each(|(_, state)| tally.steps(&state, &steps));
             }
+            Ok(())
+        });
+        match driven {
+            Ok(false) => return Ok(None),
+            Ok(true) if solved => {}
+            Ok(true) | Err(RunError::Diverged(_)) => return Ok(Some(Ended::Diverged)),
+            Err(error) => return Err(error),
         }
         let moved = network.nodes().iter().map(|node| apart(node.state().x, &x0)).sum::<f64>();
         let moved = (moved / network.nodes().len().max(1) as f64).sqrt();

@@ -3,19 +3,19 @@
 //! A file with a line that says what it is, a line of JSON, the checkpoints of all nodes (of LoPA, as a chip writes
 //! them), and the CRC-32 of all of that.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::algorithms::RestoreError;
 use crate::config::Experiment;
-use crate::metrics::{self, Traffic};
+use crate::metrics;
+use crate::network::Traffic;
 use crate::record::{Record, RecordError};
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
-const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 3\n";
+const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 4\n";
 
 /// Where a run stood, but for its nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,15 +54,23 @@ mod as_toml {
 }
 
 /// Why a run cannot be resumed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     /// There is no checkpoint.
-    Missing(PathBuf, std::io::Error),
+    #[error("cannot resume from {file}: {1}; run without --resume", file = .0.display())]
+    Missing(PathBuf, #[source] std::io::Error),
     /// It is damaged, or of another version.
+    #[error("cannot resume from {}: it is damaged or of another version; run without --resume", .0.display())]
     Damaged(PathBuf),
     /// It is of another run.
+    #[error(
+        "cannot resume: {0} is not what the run began with; put it back, or run without --resume"
+    )]
     Other(&'static str),
     /// It is further than the file wants to go.
+    #[error(
+        "cannot resume: the run has completed {round} rounds already, run.iterations is {wanted}"
+    )]
     Beyond {
         /// Rounds completed.
         round: u64,
@@ -70,37 +78,12 @@ pub enum ResumeError {
         wanted: u64,
     },
     /// A node refuses its part.
+    #[error("cannot resume: {0}")]
     Node(RestoreError),
     /// Its record makes no sense.
+    #[error("cannot resume: the record's {0}")]
     Record(RecordError),
 }
-
-impl fmt::Display for ResumeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(path, error) => {
-                write!(f, "cannot resume from {}: {error}; run without --resume", path.display())
-            }
-            Self::Damaged(path) => write!(
-                f,
-                "cannot resume from {}: it is damaged or of another version; run without --resume",
-                path.display()
-            ),
-            Self::Other(what) => write!(
-                f,
-                "cannot resume: {what} is not what the run began with; put it back, or run without --resume"
-            ),
-            Self::Beyond { round, wanted } => write!(
-                f,
-                "cannot resume: the run has done {round} rounds already, run.iterations is {wanted}"
-            ),
-            Self::Node(error) => write!(f, "cannot resume: {error}"),
-            Self::Record(error) => write!(f, "cannot resume: the record's {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ResumeError {}
 
 impl Standing {
     /// Where a run stands.
@@ -118,14 +101,14 @@ impl Standing {
     }
 
     /// The file, with the nodes' own checkpoint in it.
-    pub(crate) fn bytes(&self, nodes: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn bytes(&self, nodes: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
         let mut bytes = FIRST_LINE.to_vec();
-        bytes.extend(serde_json::to_vec(self).ok()?);
+        bytes.extend(serde_json::to_vec(self)?);
         bytes.push(b'\n');
         bytes.extend(nodes);
         let checksum = crc32fast::hash(&bytes);
         bytes.extend(checksum.to_le_bytes());
-        Some(bytes)
+        Ok(bytes)
     }
 
     /// Reads a file, and has `restore` put the nodes where they were.

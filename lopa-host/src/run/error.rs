@@ -10,51 +10,26 @@ use crate::config::ConfigError;
 use crate::files::WriteError;
 
 /// Why a run did not end well.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Something given to it was wrong: exit status 2.
+    /// Its input is wrong: exit status 2.
+    #[error("{0}")]
     Input(String),
-    /// It cannot go on from where it stood: exit status 2.
-    Resume(ResumeError),
+    /// Its file is wrong: exit status 2.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// It cannot go on from its checkpoint: exit status 2.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     /// It diverged, with everything so far written: exit status 1.
+    #[error(
+        "{0}: reduce the step size of that variable first (alpha for x and y, and for theta in single-level methods; \
+         beta for theta; lambda for v)"
+    )]
     Diverged(NetworkError),
     /// A result could not be written: exit status 1.
-    Output(WriteError),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input(what) => f.write_str(what),
-            Self::Resume(error) => error.fmt(f),
-            Self::Diverged(error) => write!(
-                f,
-                "{error} (alpha moves x and y, or theta where there is one level; beta theta, lambda v: the one named is \
-                 the first to make smaller)"
-            ),
-            Self::Output(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<ConfigError> for RunError {
-    fn from(error: ConfigError) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
-impl From<WriteError> for RunError {
-    fn from(error: WriteError) -> Self {
-        Self::Output(error)
-    }
-}
-
-impl From<ResumeError> for RunError {
-    fn from(error: ResumeError) -> Self {
-        Self::Resume(error)
-    }
+    #[error(transparent)]
+    Output(#[from] WriteError),
 }
 
 pub(super) fn input(error: impl fmt::Display) -> RunError {

@@ -34,6 +34,15 @@ impl Material {
         Ok(Self::Samples(shards(&experiment.data, kind, nodes, seed)?, kind))
     }
 
+    /// The data of every node; none for quadratics.
+    #[must_use]
+    pub fn shards(&self) -> &[Shard] {
+        match self {
+            Self::Samples(shards, _) => shards,
+            Self::Quadratics(_) => &[],
+        }
+    }
+
     /// The samples of every node; none for quadratics.
     pub(crate) fn samples(&self) -> Result<Vec<NodeSamples<'_>>, RunError> {
         let Self::Samples(shards, kind) = self else { return Ok(Vec::new()) };

@@ -2,40 +2,41 @@
 
 mod check;
 mod checkpoint;
-mod engine;
+mod drive;
 mod error;
+mod links;
 mod material;
 mod theory;
 
 pub use check::{CheckRuns, Checks, Practice};
 pub use checkpoint::ResumeError;
-pub(crate) use engine::linking;
 pub use error::RunError;
+pub(crate) use links::linking;
 pub use material::Material;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::{Draws, Purpose};
-use lopa_core::node::Config;
+use lopa_core::node::{Config, Scheme};
 use lopa_core::problems::AnyProblem;
+use lopa_core::steps::StepSizes;
 use lopa_core::wire::Seal;
 
-use crate::algorithms::{self, BuildError, NodeView};
+use crate::algorithms::{self, Algorithm, BuildError, Links, NodeView};
 use crate::config::{AlgorithmTable, Experiment, Start};
 use crate::exact::{Coefficients, Constants};
-use crate::files::WriteError;
 use crate::key::Key;
-use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
-use crate::outputs::{Outputs, Results};
+use crate::metrics::{Meter, Metric, NodeSamples, Totals};
+use crate::network::{Simulation, Traffic};
 use crate::record::Record;
-use crate::simulation::Simulation;
+use crate::report::{Outputs, Results};
 use crate::topology::{Kind, Layout, Weights};
 use checkpoint::Standing;
-use engine::{Engine, Nodes};
+use drive::{Progress, drive};
 use error::{input, refused};
 
 /// How a run begins, and how it may be ended.
@@ -43,27 +44,47 @@ use error::{input, refused};
 pub struct Options<'a> {
     /// Go on from the checkpoint that is where the results go.
     pub resume: bool,
-    /// Whoever makes this true ends the run after the round it is in, with everything so far written.
+    /// Once this is true, the run ends after the round it is in, with everything so far written.
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// What came out of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+/// A network of any algorithm.
+type Network<'p> = Box<dyn Algorithm<AnyProblem<'p>> + 'p>;
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Outcome<'p> {
     /// What was measured.
     pub record: Record,
+    /// What was measured of single nodes; without rows unless the file asks for it.
+    pub node_record: Record,
     /// Rounds completed.
     pub round: u64,
     /// Whether these were all; if not, it was stopped and can be resumed.
     pub finished: bool,
-    /// How often nodes over links lost one another, or thought so: if ever, the bits are not those of one memory.
+    /// How often link timeouts split the network: if ever, the result differs from an in-process run.
     pub losses: u64,
+    network: Network<'p>,
+}
+
+impl<'p> Outcome<'p> {
+    /// The nodes after the last round.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<NodeView<'_, AnyProblem<'p>>> {
+        self.network.nodes()
+    }
+
+    /// What was measured, if all rounds were completed.
+    #[must_use]
+    pub fn complete(self) -> Option<Record> {
+        self.finished.then_some(self.record)
+    }
 }
 
 /// Without a number of rounds for it, a checkpoint is taken this often.
 const CHECKPOINT: Duration = Duration::from_secs(30);
 
-/// Everything a run needs, checked: it can only diverge, or fail to write.
+/// Everything a run needs, checked: it can only diverge, or fail to write its results.
 #[derive(Debug)]
 pub struct Prepared {
     experiment: Experiment,
@@ -105,8 +126,7 @@ impl Prepared {
         };
         let prepared = Self { experiment, material, weights, layout: kind.layout(), start, seal };
         // Whatever a node, a problem or a link refuses shows now, before anything is written.
-        let nodes = prepared.nodes(&prepared.material.samples()?)?;
-        prepared.engine(nodes, Traffic::default())?;
+        prepared.network(&prepared.material.samples()?)?;
         Ok(prepared)
     }
 
@@ -134,44 +154,90 @@ impl Prepared {
         self.seal
     }
 
+    /// What a report shows of a finished run, without single nodes and boards.
+    #[must_use]
+    pub fn results<'a>(
+        &'a self,
+        nodes: &'a [NodeView<'a, AnyProblem<'a>>],
+        record: &'a Record,
+    ) -> Results<'a> {
+        Results {
+            experiment: &self.experiment,
+            weights: &self.weights,
+            layout: self.layout,
+            shards: self.material.shards(),
+            nodes,
+            record,
+            node_record: None,
+            finished: true,
+            losses: 0,
+            fleet: None,
+        }
+    }
+
     /// Where a picture of the network has the nodes.
     #[must_use]
     pub const fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// LoPA's nodes in round 0, all in one memory.
+    /// LoPA's nodes in round 0, in-process.
     pub(crate) fn simulation<'a>(
         &'a self,
         samples: &[NodeSamples<'a>],
     ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
         let (steps, scheme) = (self.experiment.steps()?, self.experiment.algorithm.scheme()?);
-        let config = |node| Config { steps, sampler: self.sampler(node) };
-        let problems = self.material.problems(self.experiment.problem, samples)?;
-        let edges = self.weights.edges().to_vec();
-        Simulation::from_points(problems, scheme, edges, |outer| self.x0(outer), config)
-            .map_err(refused)
+        self.simulation_with(samples, scheme, steps, self.experiment.run.seed)
     }
 
-    /// The nodes of any algorithm in round 0.
-    fn nodes<'a>(&'a self, samples: &[NodeSamples<'a>]) -> Result<Nodes<'a>, RunError> {
-        let algorithm = &self.experiment.algorithm;
-        if algorithm.name.scheme().is_some() {
-            return self.simulation(samples).map(Nodes::Lopa);
-        }
-        let problems = self.material.problems(self.experiment.problem, samples)?;
+    /// The same with other step sizes, and another seed for its batches.
+    fn simulation_with<'a>(
+        &'a self,
+        samples: &[NodeSamples<'a>],
+        scheme: Scheme,
+        steps: StepSizes,
+        seed: u64,
+    ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
+        let config = |node| Config { steps, sampler: self.sampler(node, seed) };
+        let problems = self.problems(samples)?;
         let edges = self.weights.edges().to_vec();
-        let (start, sampler) = (|outer| self.x0(outer), |node| self.sampler(node));
+        Simulation::new(problems, scheme, edges, |outer| self.x0(outer), config).map_err(refused)
+    }
+
+    /// The problem of every node.
+    pub(crate) fn problems<'a>(
+        &'a self,
+        samples: &[NodeSamples<'a>],
+    ) -> Result<Vec<AnyProblem<'a>>, RunError> {
+        self.material.problems(self.experiment.problem, samples)
+    }
+
+    /// The network in round 0, over links if the file has any.
+    fn network<'a>(&'a self, samples: &[NodeSamples<'a>]) -> Result<Network<'a>, RunError> {
+        let algorithm = &self.experiment.algorithm;
+        let edges = self.weights.edges().to_vec();
+        if let Some(table) = &self.experiment.links {
+            let degrees = self.weights.degrees();
+            links::check(&degrees)?;
+            let linking = linking(table, algorithm.scheme()?, &degrees, self.seal);
+            let nodes = self.simulation(samples)?.into_nodes();
+            let linked = Links::new(nodes, edges, self.experiment.run.iterations, linking);
+            let linked = linked.map_err(|error| RunError::Input(format!("links: {error}")))?;
+            return Ok(Box::new(linked));
+        }
+        let problems = self.problems(samples)?;
+        let start = |outer| self.x0(outer);
+        let sampler = |node| self.sampler(node, self.experiment.run.seed);
         match algorithms::build(algorithm, problems, edges, start, sampler) {
-            Ok(built) => Ok(Nodes::Other(built)),
+            Ok(network) => Ok(network),
             Err(BuildError::Table(error)) => Err(error.into()),
             Err(BuildError::Network(error)) => Err(refused(error)),
         }
     }
 
     /// How a node draws its batches.
-    fn sampler(&self, node: u32) -> Sampler {
-        let (seed, size) = (self.experiment.run.seed, self.experiment.batch());
+    fn sampler(&self, node: u32, seed: u64) -> Sampler {
+        let size = self.experiment.batch();
         Sampler { draws: Draws { seed, node }, size, sharing: Sharing::Independent }
     }
 
@@ -200,12 +266,6 @@ impl Prepared {
             .map_err(|error| RunError::Input(format!("run.metrics: lyapunov: {error}")))?;
         let (rho, steps) = (self.weights.spectrum().rho(), self.experiment.steps()?);
         Ok(Coefficients::new(&constants, &steps, rho, self.experiment.algorithm.scheme()?))
-    }
-
-    fn engine<'a>(&self, nodes: Nodes<'a>, before: Traffic) -> Result<Engine<'a>, RunError> {
-        let (edges, rounds) = (self.weights.edges(), self.experiment.run.iterations);
-        let links = self.experiment.links.as_ref().map(|table| (table, self.seal));
-        Engine::new(nodes, edges, rounds, links, before)
     }
 
     /// A checksum of the network, and of what its nodes learn from.
@@ -243,6 +303,22 @@ impl Prepared {
         self.varied(experiment)
     }
 
+    /// The same without links: every node in this process.
+    ///
+    /// # Errors
+    /// None that [`Prepared::new`] has not had.
+    pub fn in_process(&self) -> Result<Self, RunError> {
+        self.varied(Experiment { links: None, ..self.experiment.clone() })
+    }
+
+    /// The same nodes without an exchange: each learns on its own.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        let (experiment, material) = (self.experiment.clone(), Arc::clone(&self.material));
+        let (layout, start, seal) = (self.layout, self.start.clone(), self.seal);
+        Self { experiment, material, weights: self.weights.silent(), layout, start, seal }
+    }
+
     /// An experiment on the same network and data.
     fn varied(&self, experiment: Experiment) -> Result<Self, RunError> {
         experiment.check()?;
@@ -259,7 +335,7 @@ impl Prepared {
         &self,
         outputs: &Outputs,
         tick: impl FnMut(u64) + Send,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Outcome<'_>, RunError> {
         self.run_with(outputs, Options::default(), tick)
     }
 
@@ -271,7 +347,7 @@ impl Prepared {
         &self,
         stop: Option<&AtomicBool>,
         tick: impl FnMut(u64) + Send,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Outcome<'_>, RunError> {
         self.go(None, Options { resume: false, stop }, tick)
     }
 
@@ -284,7 +360,7 @@ impl Prepared {
         outputs: &Outputs,
         options: Options<'_>,
         tick: impl FnMut(u64) + Send,
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<Outcome<'_>, RunError> {
         self.go(Some(outputs), options, tick)
     }
 
@@ -292,25 +368,14 @@ impl Prepared {
         &self,
         outputs: Option<&Outputs>,
         options: Options<'_>,
-        tick: impl FnMut(u64) + Send,
-    ) -> Result<Outcome, RunError> {
-        // On one of the threads that compute: from outside, every round would wait for them to wake up.
-        rayon::scope(|_| self.rounds(outputs, options, tick))
-    }
-
-    fn rounds(
-        &self,
-        outputs: Option<&Outputs>,
-        options: Options<'_>,
-        mut tick: impl FnMut(u64),
-    ) -> Result<Outcome, RunError> {
+        mut tick: impl FnMut(u64) + Send,
+    ) -> Result<Outcome<'_>, RunError> {
         let samples = self.material.samples()?;
-        let mut nodes = self.nodes(&samples)?;
+        let mut network = self.network(&samples)?;
         let metrics = self.experiment.run.metrics.metrics();
         let lopa = self.experiment.algorithm.name.scheme().is_some();
         let lyapunov = lopa && metrics.contains(&Metric::Lyapunov);
-        let coefficients =
-            lyapunov.then(|| self.coefficients(&nodes.algorithm().nodes())).transpose()?;
+        let coefficients = lyapunov.then(|| self.coefficients(&network.nodes())).transpose()?;
         let meter = Meter::new(metrics, samples, coefficients);
         let mut run = Run {
             prepared: self,
@@ -318,112 +383,137 @@ impl Prepared {
             digest: self.digest(),
             record: meter.record(),
             nodes: Meter::node_record(),
+            meter,
+            first: 0,
             seconds: 0.0,
+            before: Traffic::default(),
+            saved: Instant::now(),
         };
-        let mut before = Traffic::default();
         if let (true, Some(outputs)) = (options.resume, outputs) {
-            let restore = |bytes: &[u8]| nodes.algorithm().restore(bytes);
+            let restore = |bytes: &[u8]| network.restore(bytes);
             let standing =
                 Standing::resume(outputs.folder(), &self.experiment, run.digest, restore)?;
             [run.record, run.nodes] = standing.records()?;
-            (run.seconds, before) = (standing.seconds, standing.traffic);
+            (run.seconds, run.before) = (standing.seconds, standing.traffic);
         }
-        let mut engine = self.engine(nodes, before)?;
-        let first = engine.completed();
-        let (last, every) = (self.experiment.run.iterations, self.experiment.run.record_every);
-        if first == 0 || (first == last && !last.is_multiple_of(every)) {
-            run.measure(&meter, &engine);
+        run.first = network.round();
+        let last = self.experiment.run.iterations;
+        let driven = drive(&mut *network, last, options.stop, |network, progress| {
+            run.observe(network, progress)?;
+            tick(progress.round);
+            Ok(())
+        });
+        match driven {
+            Ok(finished) => {
+                run.write(&*network, finished)?;
+                let (record, node_record) = (run.record, run.nodes);
+                let (round, losses) = (network.round(), network.losses());
+                Ok(Outcome { record, node_record, round, finished, losses, network })
+            }
+            Err(error @ RunError::Diverged(_)) => {
+                run.write(&*network, false)?;
+                Err(error)
+            }
+            Err(error) => Err(error),
         }
-        tick(first);
-        let mut saved = Instant::now();
-        for round in first + 1..=last {
-            let began = Instant::now();
-            let moved = engine.round();
-            run.seconds += began.elapsed().as_secs_f64();
-            if let Err(error) = moved {
-                run.write(&engine, false)?;
-                return Err(error);
-            }
-            let stopped =
-                round < last && options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-            let recorded = round.is_multiple_of(every) || round == last || stopped;
-            if recorded {
-                run.measure(&meter, &engine);
-            }
-            tick(round);
-            if stopped {
-                run.save(&engine, round)?;
-                return run.end(&engine, round, false);
-            }
-            let due = match self.experiment.run.checkpoint_every {
-                Some(rounds) => round.is_multiple_of(rounds),
-                None => saved.elapsed() > CHECKPOINT,
-            };
-            if due && round < last {
-                run.save(&engine, round)?;
-                saved = Instant::now();
-            }
-        }
-        run.save(&engine, last)?;
-        run.end(&engine, last, true)
     }
 }
 
-/// What a run has gathered.
-struct Run<'p> {
+/// What a run gathers on its way.
+struct Run<'p, 'o> {
     prepared: &'p Prepared,
     /// Where files go, if they are wanted.
-    outputs: Option<&'p Outputs>,
+    outputs: Option<&'o Outputs>,
     digest: u32,
+    meter: Meter<'p>,
     record: Record,
-    /// Figures of single nodes, if they are wanted.
+    /// What was measured of single nodes, if the file asks for it.
     nodes: Record,
+    /// The round it began in: 0, or that of the checkpoint.
+    first: u64,
+    /// What computing took before that, and what was sent.
     seconds: f64,
+    before: Traffic,
+    /// When the last checkpoint was written.
+    saved: Instant,
 }
 
-impl Run<'_> {
-    fn measure(&mut self, meter: &Meter<'_>, engine: &Engine<'_>) {
-        let nodes = engine.nodes();
+impl<'p> Run<'p, '_> {
+    /// Measures and saves what is due.
+    fn observe(
+        &mut self,
+        network: &dyn Algorithm<AnyProblem<'p>>,
+        progress: Progress,
+    ) -> Result<(), RunError> {
+        let table = &self.prepared.experiment.run;
+        let Progress { round, ends, .. } = progress;
+        let regular = round.is_multiple_of(table.record_every);
+        // A checkpoint has the rows of its own round already, but for one that only an end is the reason for.
+        let resumed = round == self.first && round > 0;
+        if if resumed { ends && !regular } else { ends || regular } {
+            self.measure(network, progress.seconds);
+        }
+        let due = match table.checkpoint_every {
+            Some(rounds) => round > self.first && round.is_multiple_of(rounds),
+            None => self.saved.elapsed() > CHECKPOINT,
+        };
+        if ends || due { self.save(network, progress) } else { Ok(()) }
+    }
+
+    fn measure(&mut self, network: &dyn Algorithm<AnyProblem<'p>>, seconds: f64) {
+        let nodes = network.nodes();
         let totals = Totals {
-            sent: engine.sent(),
-            traffic: engine.traffic(),
-            seconds: self.seconds,
+            sent: network.sent(),
+            traffic: self.traffic(network),
+            seconds: self.seconds + seconds,
             single_level: self.prepared.experiment.algorithm.name.is_single_level(),
         };
-        self.record.push(meter.measure(&nodes, totals));
+        self.record.push(self.meter.measure(&nodes, totals));
         if self.prepared.experiment.run.per_node {
-            meter.measure_nodes(&nodes).into_iter().for_each(|row| self.nodes.push(row));
+            self.meter.measure_nodes(&nodes).into_iter().for_each(|row| self.nodes.push(row));
         }
     }
 
-    fn save(&self, engine: &Engine<'_>, round: u64) -> Result<(), RunError> {
-        let Some(outputs) = self.outputs else { return Ok(()) };
-        let experiment = &self.prepared.experiment;
-        let (traffic, records) = (engine.traffic(), [&self.record, &self.nodes]);
-        let standing =
-            Standing::new(experiment, self.digest, round, self.seconds, traffic, records);
-        match engine.checkpoint().and_then(|nodes| standing.bytes(&nodes)) {
-            Some(bytes) => Ok(outputs.put(checkpoint::NAME, &bytes)?),
-            None => Ok(()),
-        }
+    fn traffic(&self, network: &dyn Algorithm<AnyProblem<'p>>) -> Option<Traffic> {
+        network.traffic().map(|traffic| self.before + traffic)
     }
 
-    fn write(&self, engine: &Engine<'_>, finished: bool) -> Result<(), WriteError> {
+    fn save(
+        &mut self,
+        network: &dyn Algorithm<AnyProblem<'p>>,
+        progress: Progress,
+    ) -> Result<(), RunError> {
         let Some(outputs) = self.outputs else { return Ok(()) };
-        outputs.write(&Results {
-            prepared: self.prepared,
-            nodes: &engine.nodes(),
-            record: &self.record,
-            node_record: self.prepared.experiment.run.per_node.then_some(&self.nodes),
+        if let Some(nodes) = network.checkpoint() {
+            let standing = Standing::new(
+                &self.prepared.experiment,
+                self.digest,
+                progress.round,
+                self.seconds + progress.seconds,
+                self.traffic(network),
+                [&self.record, &self.nodes],
+            );
+            let bytes = standing.bytes(&nodes);
+            let bytes = bytes.map_err(|error| outputs.failed(checkpoint::NAME, error))?;
+            outputs.put(checkpoint::NAME, &bytes)?;
+        }
+        self.saved = Instant::now();
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        network: &dyn Algorithm<AnyProblem<'p>>,
+        finished: bool,
+    ) -> Result<(), RunError> {
+        let Some(outputs) = self.outputs else { return Ok(()) };
+        let per_node = self.prepared.experiment.run.per_node;
+        Ok(outputs.write(&Results {
+            node_record: per_node.then_some(&self.nodes),
             finished,
-            losses: engine.losses(),
-            fleet: None,
-        })
-    }
-
-    fn end(self, engine: &Engine<'_>, round: u64, finished: bool) -> Result<Outcome, RunError> {
-        self.write(engine, finished)?;
-        Ok(Outcome { record: self.record, round, finished, losses: engine.losses() })
+            losses: network.losses(),
+            ..self.prepared.results(&network.nodes(), &self.record)
+        })?)
     }
 }
 

@@ -225,6 +225,20 @@ impl Weights {
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
+
+    /// The same nodes, none of which mixes with another.
+    #[must_use]
+    pub fn silent(&self) -> Self {
+        Self { topology: self.topology.clone(), edges: Vec::new() }
+    }
+
+    /// How many neighbours each node has.
+    #[must_use]
+    pub fn degrees(&self) -> Vec<usize> {
+        let mut degrees = vec![0; self.topology().nodes()];
+        self.edges.iter().for_each(|edge| degrees[edge.node as usize] += 1);
+        degrees
+    }
 }
 
 /// The elements of a square matrix that are not zero, row by row.

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use lopa_host::config::Wires;
+use lopa_core::blob::Wiring;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, patient};
-use lopa_host::outputs::{Outputs, Results};
 use lopa_host::record::Record;
+use lopa_host::report::{Outputs, Results};
 use lopa_host::run::Prepared;
 
 use super::Source;
@@ -32,8 +32,8 @@ pub(super) struct Emulation {
     #[arg(long, requires = "emulate")]
     out: Option<PathBuf>,
     /// How boards are wired; direct if not given, unless the file says routed or a node has more than four neighbours.
-    #[arg(long, value_enum, requires = "emulate")]
-    wiring: Option<Wired>,
+    #[arg(long, value_name = "direct|routed", value_parser = wiring, requires = "emulate")]
+    wiring: Option<Wiring>,
     /// Take a board's power away when it is first seen to have done so many rounds. The others go on without it.
     #[arg(long, value_name = "NODE@ROUND", value_parser = Accident::kill, requires = "emulate")]
     kill: Vec<Accident>,
@@ -59,13 +59,13 @@ pub(super) struct Emulation {
     source: Source,
 }
 
-/// How boards are wired.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Wired {
-    /// A line for each pair of neighbours.
-    Direct,
-    /// One line a board, to this host, which passes frames on.
-    Routed,
+/// Emulated boards share no bus.
+fn wiring(text: &str) -> Result<Wiring, String> {
+    match text {
+        "direct" => Ok(Wiring::Direct),
+        "routed" => Ok(Wiring::Routed),
+        _ => Err("choose direct (a line for each pair of neighbours) or routed (one line per board, to this host)".into()),
+    }
 }
 
 fn chance(text: &str) -> Result<f32, String> {
@@ -109,11 +109,7 @@ impl Emulation {
         let mut course = course.map_err(Failure::input)?;
         let faults = self.faults();
         let lossy = faults.as_ref().is_some_and(|(faults, _)| faults.corrupt + faults.drop > 0.0);
-        let wiring = self.wiring.map(|wired| match wired {
-            Wired::Direct => Wires::Direct,
-            Wired::Routed => Wires::Routed,
-        });
-        let layout = Layout::new(prepared, wiring, patient(silence, lossy))?;
+        let layout = Layout::new(prepared, self.wiring, patient(silence, lossy))?;
         let outputs = Outputs::new(out).map_err(Failure::input)?;
         let image = self.source.program(&layout.board)?;
         let stop = interrupts()?;
@@ -149,15 +145,13 @@ impl Emulation {
             counters: readings.iter().map(|(node, reading)| (*node, reading.counters)).collect(),
         };
         let measured = measure(prepared, &readings, &reference, same, seconds)?;
-        let (value, note) = (serde_json::to_value(&account).unwrap_or_default(), account.note());
+        let (value, note) = (serde_json::to_value(&account).map_err(Failure::run)?, account.note());
+        let nodes = measured.views();
         let results = Results {
-            prepared,
-            nodes: &measured.views(),
-            record: &measured.record,
             node_record: experiment.run.per_node.then_some(&measured.node_record),
-            finished: true,
             losses: readings.values().map(|reading| reading.epoch >> 16).max().unwrap_or(0),
             fleet: Some((&value, &note)),
+            ..prepared.results(&nodes, &measured.record)
         };
         outputs.write(&results).map_err(Failure::run)?;
         self.report(&account, rounds, &measured.record)

@@ -9,11 +9,10 @@ use clap::Args;
 use lopa_core::wire::Status;
 use lopa_host::boards::{BOARDS, Board};
 use lopa_host::files;
-use lopa_host::fleet::{Client, Connected, Silence, flash};
-use lopa_host::outputs::Outputs;
+use lopa_host::fleet::{Client, Connected, Reading, Silence, flash};
+use lopa_host::report::{NodeState, Outputs, States};
 use lopa_host::run::Prepared;
 use lopa_host::shards::{Form, Limits, VALUES, shard_as};
-use serde::Serialize;
 
 use super::Source;
 use super::progress::{Progress, damaged, word};
@@ -186,47 +185,21 @@ pub(super) struct Read {
     out: PathBuf,
 }
 
-/// A node in `state.json`, as `lopa run` writes it, with the round it was in.
-#[derive(Debug, Serialize)]
-struct NodeState {
-    id: u32,
-    round: u64,
-    x: Vec<f32>,
-    theta: Vec<f32>,
-    v: Vec<f32>,
-    z: Vec<f32>,
-    y: Vec<f32>,
-}
-
-#[derive(Debug, Serialize)]
-struct States {
-    /// The rounds all have completed.
-    iteration: u64,
-    /// Whether all were read between the same two rounds, at rest.
-    at_rest: bool,
-    nodes: Vec<NodeState>,
-}
-
 impl Read {
     pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
         let mut fleet = Connected::open(prepared)?;
-        let mut nodes = Vec::new();
-        let mut at_rest = true;
+        let mut readings = Vec::new();
         for client in fleet.clients() {
             client.set_patience(Duration::from_secs(10));
-            let (id, reading) = (client.node(), client.reading().map_err(Failure::run)?);
-            let Status { round, rounds, .. } = reading.status;
-            // One that still learns changes while it is read.
-            at_rest &= round >= rounds;
-            let [x, theta, v, z, y] = reading.variables;
-            nodes.push(NodeState { id, round, x, theta, v, z, y });
+            readings.push((client.node(), client.reading().map_err(Failure::run)?));
         }
-        let iteration = nodes.iter().map(|node| node.round).min().unwrap_or(0);
-        let states = States { iteration, at_rest, nodes };
-        let mut bytes = serde_json::to_vec(&states).unwrap_or_default();
-        bytes.push(b'\n');
-        outputs.put("state.json", &bytes).map_err(Failure::run)?;
+        // One that still learns changes while it is read.
+        let at_rest = readings.iter().all(|(_, r)| r.status.round >= r.status.rounds);
+        let iteration = readings.iter().map(|(_, r)| r.status.round).min().unwrap_or(0);
+        let nodes = readings.iter().map(|(id, reading)| node(*id, reading)).collect();
+        let states = States { iteration, at_rest: Some(at_rest), nodes };
+        outputs.put_json("state.json", &states).map_err(Failure::run)?;
         if !at_rest {
             eprintln!(
                 "lopa: boards still learn, so these are not states between the same two rounds"
@@ -234,4 +207,10 @@ impl Read {
         }
         print(&format!("{:<26} {}\n", "state.json after round", iteration))
     }
+}
+
+fn node(id: u32, reading: &Reading) -> NodeState<'_> {
+    let [x, theta, v, z, y] = reading.variables.each_ref().map(Vec::as_slice);
+    let (round, [v, z, y]) = (Some(reading.status.round), [v, z, y].map(Some));
+    NodeState { id, round, x, theta, v, z, y, ..NodeState::default() }
 }

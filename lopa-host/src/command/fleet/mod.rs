@@ -91,7 +91,7 @@ impl Source {
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         match error {
-            ConnectError::Table { .. } => Self::input(error),
+            ConnectError::Table | ConnectError::Missing(_) => Self::input(error),
             ConnectError::Port { .. } => Self::run(error),
         }
     }

@@ -1,0 +1,118 @@
+//! LoPA over links, in simulated time, behind the same trait as in-process.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use lopa_core::exchange::Micros;
+use lopa_core::network::{Edge, NetworkError};
+use lopa_core::node::Phase;
+use lopa_core::problem::Problem;
+use lopa_core::wire::{SEAL_LONGEST, message_len};
+
+use super::{Algorithm, NodeView, RestoreError, Sent, restore_all, save_all};
+use crate::linked::{LinkedError, LinkedNetwork, Linking};
+use crate::network::{SimulatedNode, Traffic};
+
+/// Chunks under way to a neighbour at a time.
+pub(crate) const WINDOW: usize = 4;
+/// The most floats of a frame, y behind x with gradient tracking.
+const VALUES: usize = 256;
+const FRAME: usize = message_len(VALUES) + SEAL_LONGEST;
+
+/// A node between two rounds, and what it had sent by then.
+type Past<P> = (SimulatedNode<P>, Traffic);
+
+/// LoPA's nodes over links. Some run ahead of others, so their past states are kept until all have been there.
+#[derive(Debug)]
+pub struct Links<P> {
+    network: LinkedNetwork<P, WINDOW, VALUES, FRAME>,
+    edges: Vec<Edge>,
+    rounds: u64,
+    linking: Linking,
+    /// The nodes between the same two rounds, and what each had sent.
+    nodes: Vec<SimulatedNode<P>>,
+    sent: Vec<Traffic>,
+    /// Where nodes were after that.
+    ahead: Vec<VecDeque<Past<P>>>,
+    round: u64,
+}
+
+impl<P: Problem + Clone> Links<P> {
+    /// Links nodes by weighted edges (both directions, sorted), to run `rounds` rounds.
+    ///
+    /// # Errors
+    /// Names the node whose exchange refuses its settings.
+    pub fn new(
+        nodes: Vec<SimulatedNode<P>>,
+        edges: Vec<Edge>,
+        rounds: u64,
+        linking: Linking,
+    ) -> Result<Self, LinkedError> {
+        let network = LinkedNetwork::new(nodes.clone(), &edges, rounds, linking.clone())?;
+        let round = nodes.first().map_or(0, |node| node.state().round);
+        let sent = vec![Traffic::default(); nodes.len()];
+        let ahead = vec![VecDeque::new(); nodes.len()];
+        Ok(Self { network, edges, rounds, linking, nodes, sent, ahead, round })
+    }
+}
+
+impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
+    fn step(&mut self) -> Result<(), NetworkError> {
+        let goal = self.round + 1;
+        while self.ahead.iter().any(VecDeque::is_empty) {
+            self.network.turn(Micros::MAX)?;
+            for (number, ahead) in self.ahead.iter_mut().enumerate() {
+                let node = self.network.node(number);
+                let last = ahead.back().map_or(self.round, |(past, _)| past.state().round);
+                if node.phase() == Phase::Ready && node.state().round > last {
+                    let counters = self.network.exchange(number).counters();
+                    let (bytes, frames) = (counters.sent_bytes, counters.sent);
+                    ahead.push_back((node.clone(), Traffic { bytes, frames }));
+                }
+            }
+        }
+        self.round = goal;
+        for (number, ahead) in self.ahead.iter_mut().enumerate() {
+            // A node that was lost may come back some rounds later: it stays as it is until the others are there.
+            if ahead.front().is_some_and(|(node, _)| node.state().round <= goal)
+                && let Some((node, sent)) = ahead.pop_front()
+            {
+                (self.nodes[number], self.sent[number]) = (node, sent);
+            }
+        }
+        Ok(())
+    }
+
+    fn round(&self) -> u64 {
+        self.round
+    }
+
+    fn nodes(&self) -> Vec<NodeView<'_, P>> {
+        self.nodes.iter().map(NodeView::from).collect()
+    }
+
+    fn sent(&self) -> Sent {
+        let first = self.nodes.first();
+        Sent::after(first.map_or(0, |node| node.state().round), first)
+    }
+
+    fn traffic(&self) -> Option<Traffic> {
+        Some(self.sent.iter().copied().sum())
+    }
+
+    fn losses(&self) -> u64 {
+        self.nodes.iter().map(|node| node.state().epoch.generation()).max().unwrap_or(0)
+    }
+
+    fn checkpoint(&self) -> Option<Vec<u8>> {
+        save_all(&self.nodes)
+    }
+
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), RestoreError> {
+        let mut nodes = self.nodes.clone();
+        restore_all(&mut nodes, bytes)?;
+        let (edges, linking) = (self.edges.clone(), self.linking.clone());
+        *self = Self::new(nodes, edges, self.rounds, linking).map_err(RestoreError::Links)?;
+        Ok(())
+    }
+}

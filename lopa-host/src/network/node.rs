@@ -1,0 +1,73 @@
+//! LoPA's nodes on a host: the core's own, with vectors on the heap.
+
+use lopa_core::network::{Edge, NetworkError};
+use lopa_core::node::{Buffers, Config, Node, NodeError, Scheme, Scratch};
+use lopa_core::problem::{Dimensions, Problem};
+
+use super::{InProcess, Member};
+
+/// A LoPA node of a simulation.
+pub type SimulatedNode<P> = Node<P, Box<[f32]>, Box<[f32]>, Box<[f32]>>;
+
+/// A LoPA network in one process.
+pub type Simulation<P> = InProcess<SimulatedNode<P>>;
+
+impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
+    type Scratch = Scratch<Box<[f32]>, Box<[f32]>>;
+
+    fn dimensions(&self) -> Dimensions {
+        self.problem().dimensions()
+    }
+
+    fn scratch(inner: usize, workspace: usize) -> Self::Scratch {
+        Scratch { direction: zeros(inner), workspace: zeros(workspace) }
+    }
+
+    fn compute(&mut self, scratch: &mut Self::Scratch) -> Result<(), NodeError> {
+        Self::compute(self, scratch)
+    }
+
+    fn travelling(&self) -> [&[f32]; 2] {
+        let state = self.state();
+        [state.x, if self.scheme() == Scheme::GradientTracking { state.y } else { &[] }]
+    }
+
+    fn mix(&mut self, [x_pull, y_pull]: [&[f32]; 2]) -> Result<(), NodeError> {
+        Self::mix(self, x_pull, y_pull)
+    }
+}
+
+impl<P: Problem + Send + Sync> InProcess<SimulatedNode<P>> {
+    /// One node per problem; `start` gives x₀ for the length of x, and `config` gives node i its settings.
+    ///
+    /// # Errors
+    /// Names the node that refuses its settings, or the edge that is wrong.
+    pub fn new(
+        problems: impl IntoIterator<Item = P>,
+        scheme: Scheme,
+        edges: Vec<Edge>,
+        start: impl Fn(usize) -> Vec<f32>,
+        config: impl Fn(u32) -> Config,
+    ) -> Result<Self, NetworkError> {
+        let node = |(number, problem): (u32, P)| {
+            let size = problem.dimensions();
+            let tracking = scheme == Scheme::GradientTracking;
+            let buffers = Buffers {
+                x: start(size.outer).into_boxed_slice(),
+                y: zeros(size.outer),
+                z: zeros(size.outer),
+                theta: zeros(size.inner),
+                v: zeros(size.inner),
+                delta: zeros(if tracking { size.outer } else { 0 }),
+            };
+            Node::new(problem, scheme, config(number), buffers)
+                .map_err(|error| NetworkError::Node { node: number as usize, error })
+        };
+        let nodes = (0_u32..).zip(problems).map(node).collect::<Result<_, _>>()?;
+        Self::join(nodes, edges)
+    }
+}
+
+fn zeros(len: usize) -> Box<[f32]> {
+    vec![0.0; len].into_boxed_slice()
+}

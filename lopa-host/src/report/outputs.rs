@@ -1,0 +1,158 @@
+//! What a run leaves behind: metrics.csv, state.json, summary.json, report.html and its figures.
+//!
+//! Each file is written beside its place and moved there when it is whole: a run that fails leaves the results of an
+//! earlier one as they were.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lopa_core::problems::AnyProblem;
+use serde::Serialize;
+
+use super::schema::{States, Summary};
+use super::{Figure, captioned, charts, labels, of_run};
+use crate::algorithms::NodeView;
+use crate::config::Experiment;
+use crate::data::Shard;
+use crate::files::{self, WriteError};
+use crate::plot;
+use crate::record::Record;
+use crate::topology::{Layout, Weights, drawing};
+
+/// Pixels of a picture per unit of its SVG: enough for print.
+const PIXELS: f32 = 3.0;
+/// Networks of more nodes are a blot, not a picture.
+const MOST_DRAWN: usize = 2_000;
+
+/// A folder for results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outputs {
+    folder: PathBuf,
+}
+
+/// The results of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Results<'a> {
+    /// What was run.
+    pub experiment: &'a Experiment,
+    /// The network.
+    pub weights: &'a Weights,
+    /// Where its picture has the nodes.
+    pub layout: Layout,
+    /// The samples of every node; none if the problem has no samples.
+    pub shards: &'a [Shard],
+    /// The nodes, all between the same two rounds.
+    pub nodes: &'a [NodeView<'a, AnyProblem<'a>>],
+    /// What was measured.
+    pub record: &'a Record,
+    /// What was measured of single nodes.
+    pub node_record: Option<&'a Record>,
+    /// Whether all rounds are done.
+    pub finished: bool,
+    /// How often link timeouts split the network.
+    pub losses: u64,
+    /// Of a fleet: an account for `summary.json`, and the same in a sentence.
+    pub fleet: Option<(&'a serde_json::Value, &'a str)>,
+}
+
+impl Outputs {
+    /// Makes the folder, and finds out now whether it can be written to.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn new(folder: impl Into<PathBuf>) -> Result<Self, WriteError> {
+        let folder = folder.into();
+        fs::create_dir_all(&folder).map_err(|error| WriteError { path: folder.clone(), error })?;
+        let probe = folder.join(".lopa-writes-here");
+        fs::write(&probe, "").map_err(|error| WriteError { path: folder.clone(), error })?;
+        fs::remove_file(&probe).map_err(|error| WriteError { path: probe, error })?;
+        Ok(Self { folder })
+    }
+
+    /// Where results go.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Writes all files.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn write(&self, results: &Results<'_>) -> Result<(), WriteError> {
+        self.put("metrics.csv", results.record.csv().as_bytes())?;
+        if let Some(record) = results.node_record {
+            self.put("nodes.csv", record.csv().as_bytes())?;
+        }
+        self.put_json("summary.json", &Summary::new(results))?;
+        self.put_json("state.json", &States::new(results.nodes))?;
+        self.show(results)
+    }
+
+    /// The report and its pictures.
+    fn show(&self, results: &Results<'_>) -> Result<(), WriteError> {
+        let Results { experiment, weights, layout, shards, record, .. } = *results;
+        let mut figures = captioned(charts(record, "iteration"));
+        figures.extend(labels(shards, experiment.data.validation));
+        self.draw(&figures)?;
+        let network = (weights.topology().nodes() <= MOST_DRAWN)
+            .then(|| drawing::svg(weights, layout, &experiment.network.topology));
+        if let Some(svg) = &network {
+            Self { folder: self.folder.join("figures") }.picture("network", svg)?;
+        }
+        let name = "report.html";
+        let configuration =
+            toml::to_string(experiment).map_err(|error| self.failed(name, error))?;
+        let page = of_run(results, figures, network, configuration);
+        self.put(name, page.html().as_bytes())
+    }
+
+    /// Draws figures: one SVG and one PNG file each, in the folder `figures`.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn draw(&self, figures: &[Figure]) -> Result<(), WriteError> {
+        let folder = Self { folder: self.folder.join("figures") };
+        let made = fs::create_dir_all(&folder.folder);
+        made.map_err(|error| WriteError { path: folder.folder.clone(), error })?;
+        for figure in figures {
+            folder.picture(&figure.stem, &figure.drawing.svg())?;
+        }
+        Ok(())
+    }
+
+    /// One picture as SVG and PNG.
+    fn picture(&self, stem: &str, svg: &str) -> Result<(), WriteError> {
+        self.put(&format!("{stem}.svg"), svg.as_bytes())?;
+        let name = format!("{stem}.png");
+        let png = plot::png(svg, PIXELS).map_err(|error| self.failed(&name, error))?;
+        self.put(&name, &png)
+    }
+
+    /// Why a file could not be written, if it could not even be made.
+    pub(crate) fn failed(
+        &self,
+        name: &str,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> WriteError {
+        WriteError { path: self.folder.join(name), error: std::io::Error::other(error) }
+    }
+
+    /// Writes one file, whole or not at all.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        files::put(&self.folder.join(name), bytes)
+    }
+
+    /// Writes one value as a line of JSON.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn put_json(&self, name: &str, value: &impl Serialize) -> Result<(), WriteError> {
+        let mut bytes = serde_json::to_vec(value).map_err(|error| self.failed(name, error))?;
+        bytes.push(b'\n');
+        self.put(name, &bytes)
+    }
+}

@@ -1,0 +1,109 @@
+//! The schema of `state.json` and `summary.json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Results;
+use crate::algorithms::NodeView;
+use crate::config::Experiment;
+
+/// A node in `state.json`; variables that its algorithm does not have are left out. Floats are written so that they
+/// read back to the same bits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct NodeState<'a> {
+    /// Its number.
+    pub id: u32,
+    /// Rounds completed, where nodes may differ in that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u64>,
+    /// The outer variable.
+    pub x: &'a [f32],
+    /// The inner variable.
+    pub theta: &'a [f32],
+    /// The Hessian-inverse-vector estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub v: Option<&'a [f32]>,
+    /// The estimate of the hypergradient.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub z: Option<&'a [f32]>,
+    /// The tracking variable, or the descent direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub y: Option<&'a [f32]>,
+    /// Other variables, by name.
+    #[serde(flatten)]
+    pub extra: BTreeMap<&'static str, &'a [f32]>,
+}
+
+impl<'a, P> From<&NodeView<'a, P>> for NodeState<'a> {
+    fn from(node: &NodeView<'a, P>) -> Self {
+        let NodeView { id, x, theta, v, z, y, .. } = *node;
+        Self { id, round: None, x, theta, v, z, y, extra: node.extra.iter().copied().collect() }
+    }
+}
+
+/// `state.json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct States<'a> {
+    /// The rounds that all nodes have completed.
+    pub iteration: u64,
+    /// Whether all were read between the same two rounds; of boards only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_rest: Option<bool>,
+    /// The nodes.
+    pub nodes: Vec<NodeState<'a>>,
+}
+
+impl<'a> States<'a> {
+    /// Nodes that are all between the same two rounds.
+    #[must_use]
+    pub fn new<P>(nodes: &[NodeView<'a, P>]) -> Self {
+        let iteration = nodes.first().map_or(0, |node| node.round);
+        Self { iteration, at_rest: None, nodes: nodes.iter().map(NodeState::from).collect() }
+    }
+}
+
+/// `summary.json`.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Summary<'a> {
+    version: &'static str,
+    algorithm: &'static str,
+    source: &'static str,
+    reconstruction: Option<&'static str>,
+    iterations: u64,
+    finished: bool,
+    nodes: usize,
+    links: usize,
+    rho: f64,
+    losses: u64,
+    metrics: BTreeMap<&'a str, Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fleet: Option<&'a serde_json::Value>,
+    experiment: &'a Experiment,
+}
+
+impl<'a> Summary<'a> {
+    pub(super) fn new(results: &Results<'a>) -> Self {
+        let Results { experiment, weights, nodes, record, finished, losses, .. } = *results;
+        let about = experiment.algorithm.name.about();
+        let last = record.rows().last();
+        let metrics = record.columns().iter().enumerate().skip(1);
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            algorithm: about.title,
+            source: about.source,
+            reconstruction: about.reconstruction,
+            iterations: nodes.first().map_or(0, |node| node.round),
+            finished,
+            nodes: nodes.len(),
+            links: weights.topology().links().count(),
+            rho: weights.spectrum().rho(),
+            losses,
+            metrics: metrics
+                .map(|(at, column)| (column.name.as_str(), last.and_then(|row| row[at])))
+                .collect(),
+            fleet: results.fleet.map(|(account, _)| account),
+            experiment,
+        }
+    }
+}
