@@ -43,14 +43,14 @@ fn mistakes_are_told_and_earlier_results_stay() {
     fs::write(dir.path().join("out/state.json"), "earlier").unwrap();
     let emulate = ["--emulate", "--out", "out"];
     for (status, arguments, what) in [
-        (2, vec!["net.toml"], "what shall the fleet do?"),
+        (2, vec!["net.toml"], "nothing to do: pass --emulate"),
         (2, vec!["net.toml", "--emulate"], "--out"),
         (2, vec!["net.toml", "--kill", "1@5"], "--emulate"),
         (2, vec!["missing.toml", "status"], "cannot read missing.toml"),
         (2, vec!["net.toml", "status"], "where boards are plugged in"),
         (2, vec!["net.toml", "flash"], "fleet.board is missing: choose one of nrf52840-dk"),
         (2, vec!["unknown.toml", "flash"], "fleet.board: no board is called \"toaster\""),
-        (2, vec!["emulated.toml", "flash", "--dry-run"], "node 1 has no probe"),
+        (2, vec!["emulated.toml", "flash", "--dry-run"], "node 1 needs a probe"),
         (1, vec!["some.toml", "status"], "cannot open unix:a"),
         (1, vec!["gone.toml", "status"], "is the board plugged in?"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "4@5"]].concat(), "the last node is 3"),
@@ -58,8 +58,16 @@ fn mistakes_are_told_and_earlier_results_stay() {
         (2, [&["net.toml"], &emulate[..], &["--kill", "one"]].concat(), "NODE@ROUND"),
         (2, [&["net.toml"], &emulate[..], &["--restart", "1@9"]].concat(), "not killed before"),
         (2, [&["net.toml"], &emulate[..], &["--cut", "0-2@5"]].concat(), "no line between 0 and 2"),
-        (2, [&["net.toml"], &emulate[..], &["--corrupt", "1"]].concat(), "is no chance"),
-        (2, [&["net.toml"], &emulate[..], &["--silence", "0"]].concat(), "is no time"),
+        (
+            2,
+            [&["net.toml"], &emulate[..], &["--corrupt", "1"]].concat(),
+            "must be a probability in [0, 1)",
+        ),
+        (
+            2,
+            [&["net.toml"], &emulate[..], &["--silence", "0"]].concat(),
+            "must be a number of seconds",
+        ),
         (
             2,
             [&["net.toml"], &emulate[..], &["--image", "none.elf"]].concat(),
@@ -115,7 +123,10 @@ fn an_emulated_fleet_leaves_what_a_run_leaves() {
         ["fleet", "net.toml", "--emulate", "--out", "fleet", "--corrupt", "0.05", "--drop", "0.05"];
     let output = lopa(dir.path(), &arguments);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(printed(&output).contains("those of the simulation, on every node"), "{output:?}");
+    assert!(
+        printed(&output).contains("the same as in the simulation, on every node"),
+        "{output:?}"
+    );
     assert!(said(&output).contains("round 60 of 60"), "{}", said(&output));
     let (run, fleet) = (dir.path().join("run"), dir.path().join("fleet"));
     assert_eq!(
@@ -158,7 +169,11 @@ fn a_killed_node_is_off_and_the_rest_is_measured() {
         ["fleet", "net.toml", "--emulate", "--out", "fleet", "--kill", "3@40", "--silence", "6"];
     let output = lopa(dir.path(), &arguments);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(printed(&output).contains("others than the simulation's, as asked for"), "{output:?}");
+    assert!(
+        printed(&output)
+            .contains("different from the simulation, as expected after these accidents"),
+        "{output:?}"
+    );
     let account = &json(&dir.path().join("fleet/summary.json"))["fleet"];
     assert_eq!(account["same_bits"], serde_json::Value::Null);
     assert_eq!(
@@ -284,7 +299,7 @@ fn the_host_is_the_router_of_boards_without_lines_of_their_own() {
     let _boards = boards(dir.path(), "wiring = \"routed\"", |_| vec![Cord::Offers("host".into())]);
     let output = lopa(dir.path(), &["fleet", "net.toml", "start"]);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(printed(&output).contains("done: 60 rounds"), "{output:?}");
+    assert!(printed(&output).contains("finished: 60 rounds"), "{output:?}");
     let output = lopa(dir.path(), &["fleet", "net.toml", "read", "--out", "read"]);
     assert!(output.status.success(), "{}", said(&output));
     let (read, run) = (dir.path().join("read/state.json"), dir.path().join("run/state.json"));

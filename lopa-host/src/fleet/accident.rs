@@ -1,4 +1,4 @@
-//! What can happen to a fleet, and how it is written.
+//! Accidents that can happen to a fleet, and how they are written.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub enum Until {
     /// Never.
     Never,
-    /// When a node has completed so many rounds.
+    /// Once a node has completed this many rounds.
     Round(u64),
     /// After a time.
     Time(Duration),
@@ -21,14 +21,14 @@ pub enum Accident {
     Kill {
         /// The node.
         node: u32,
-        /// After so many rounds of its own.
+        /// After this many rounds of its own.
         round: u64,
     },
     /// A board that lost its power gets it again.
     Restart {
         /// The node.
         node: u32,
-        /// After so many rounds of any other.
+        /// After this many rounds of any other.
         round: u64,
     },
     /// A line is cut.
@@ -37,7 +37,7 @@ pub enum Accident {
         a: u32,
         /// and this one.
         b: u32,
-        /// After so many rounds of one of them.
+        /// After this many rounds of one of them.
         round: u64,
         /// When it is repaired.
         until: Until,
@@ -122,7 +122,7 @@ impl Accident {
         }
     }
 
-    /// Whether the network goes on without somebody for a while, and so learns other bits than a simulation.
+    /// Whether the network goes on without a node for a while, and so ends with other bits than a simulation.
     #[must_use]
     pub fn changes_bits(&self, silence: Duration) -> bool {
         match self {

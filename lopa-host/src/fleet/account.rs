@@ -1,4 +1,4 @@
-//! What came of a fleet, as `summary.json` has it.
+//! The result of a fleet, as it stands in `summary.json`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub enum Basis {
     StatesReadBack,
 }
 
-/// What came of a fleet.
+/// The result of a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Account {
     /// The board.
@@ -48,15 +48,15 @@ impl Account {
         let Self { board, seconds, off, accidents, .. } = self;
         let mut text = format!("A fleet of {board} boards ran for {seconds:.1} seconds. ");
         text += &match self.same_bits {
-            Some(true) => "Every node ended with the bits of the simulation, so what was measured on the way is what \
-                           the simulation measured."
+            Some(true) => "Every node ended with the bits of the simulation, so the metrics of the simulation hold for \
+                           every round of the fleet."
                 .to_owned(),
             Some(false) => format!(
-                "Nodes {:?} did not end with the bits of the simulation: only the last figures are the fleet's.",
+                "The bits of nodes {:?} differ from the simulation: only the last row of metrics is the fleet's.",
                 self.other_bits
             ),
             None => format!(
-                "It learned other bits than the simulation, as it should after {}: only the last figures are its own.",
+                "Its bits differ from the simulation, as expected after {}: only the last row of metrics is the fleet's.",
                 accidents.join(", ")
             ),
         };

@@ -1,4 +1,4 @@
-//! A host at the end of a node's control link: it asks, and asks again until there is an answer.
+//! A host at the end of a node's control link: it repeats each request until there is an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +11,9 @@ use lopa_core::wire::{
     VERSION,
 };
 
-/// A question is asked again after this time: it may have come before the node was up, or got lost.
+/// A request is repeated after this time: the node may not have been up yet, or the request was lost.
 const AGAIN: Duration = Duration::from_secs(1);
-/// A node that does not answer for so long is not there, or hangs.
+/// A node that does not answer for this long is absent, or hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a node answered, with values of its own.
@@ -102,7 +102,7 @@ pub struct Reading {
     pub epoch: u64,
     /// What its links had done.
     pub counters: Counters,
-    /// How often each oracle was asked.
+    /// How often each oracle was evaluated.
     pub evaluations: [u64; 5],
     /// x, θ, v, z, y.
     pub variables: [Vec<f32>; 5],

@@ -15,7 +15,7 @@ use super::switchboard::Switchboard;
 use crate::fault::Faults;
 use crate::run::{Prepared, RunError};
 
-/// A board that says nothing for so long when all are asked is asked again the next time.
+/// How long to wait for a board's answer when the status of all is requested.
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// How a port is written.
@@ -62,12 +62,12 @@ impl Connected {
         if table.node.is_empty() {
             return Err(ConnectError::Table);
         }
-        let mut heard = vec![Vec::new(); experiment.network.nodes as usize];
+        let mut listeners = vec![Vec::new(); experiment.network.nodes as usize];
         let routed = links.wiring != Wiring::Direct;
         for edge in prepared.weights().edges().iter().filter(|_| routed) {
-            heard[edge.node as usize].push(edge.neighbour);
+            listeners[edge.node as usize].push(edge.neighbour);
         }
-        let mut switch = Switchboard::new(heard, Faults::NONE, 0, prepared.seal());
+        let mut switch = Switchboard::new(listeners, Faults::NONE, 0, prepared.seal());
         let mut clients = BTreeMap::new();
         for node in 0..experiment.network.nodes {
             let own = table.node.iter().find(|own| own.id == node);
@@ -80,13 +80,13 @@ impl Connected {
         Ok(Self { switch, clients, routed })
     }
 
-    /// Whether boards hear each other only through this host, as long as it runs.
+    /// Whether boards reach each other only through this host, while it runs.
     #[must_use]
     pub const fn routed(&self) -> bool {
         self.routed
     }
 
-    /// The frames passed on.
+    /// The frames forwarded.
     #[must_use]
     pub fn passed(&self) -> u64 {
         self.switch.passed().frames
@@ -102,17 +102,17 @@ impl Connected {
         self.clients.get_mut(&node)
     }
 
-    /// Where all boards are; nothing of those that do not say in time.
+    /// The status of all boards; `None` for those that do not answer in time.
     pub fn statuses(&mut self) -> Vec<Option<Status>> {
-        let asked: Vec<u32> = self.clients.values_mut().map(Client::inquire).collect();
-        let answers = self.clients.values_mut().zip(asked);
+        let tags: Vec<u32> = self.clients.values_mut().map(Client::inquire).collect();
+        let answers = self.clients.values_mut().zip(tags);
         answers.map(|(client, tag)| client.answered(tag, MOMENT).unwrap_or(None)).collect()
     }
 
     /// A node's outer loss on its own samples, from what it has now.
     ///
     /// # Errors
-    /// If it does not say what it has.
+    /// If it does not answer.
     pub fn loss(&mut self, prepared: &Prepared, node: u32) -> Result<Option<f64>, Silence> {
         use lopa_core::node::Variable::{Inner, Outer};
         let Some(client) = self.clients.get_mut(&node) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! A run of an emulated fleet, with the accidents that are asked for.
+//! A run of an emulated fleet, with accidents on request.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use lopa_core::wire::Status;
 use super::accident::{Accident, AccidentError, Until};
 use super::emulated::{Emulated, FleetError};
 
-/// How often boards are asked where they are: so seldom that they have time to learn,
+/// How often the status of boards is requested: seldom enough to leave them time to learn,
 const LOOK: Duration = Duration::from_millis(500);
-/// but often while something is to happen in a certain round.
+/// but often while an accident is due in a certain round.
 const LOOK_SHARP: Duration = Duration::from_millis(30);
-/// A fleet that does not move for so long, or for three times its silence, is stuck.
+/// A fleet that makes no progress for this long, or for three times its silence, is stuck.
 const STUCK: Duration = Duration::from_secs(300);
 
-/// Times that suit emulated boards on a busy machine, where a node may stand still for long: nobody is given up before
-/// `silence`. On lines that lose frames, those are sent again sooner.
+/// Times that suit emulated boards on a busy machine, where a node may stand still for long: no neighbour is given up
+/// before `silence`. On lines that lose frames, those are sent again sooner.
 #[must_use]
 pub fn patient(silence: Duration, lossy: bool) -> Timing {
     let silence = u64::try_from(silence.as_micros()).unwrap_or(u64::MAX).max(16);
@@ -66,7 +66,7 @@ pub enum CourseError {
     },
 }
 
-/// How far an accident is.
+/// Whether an accident has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Ahead,
@@ -83,10 +83,10 @@ pub struct Course {
 }
 
 impl Course {
-    /// A run of so many rounds with these accidents. `links` are the pairs of neighbours.
+    /// A run of `rounds` rounds with these accidents. `links` are the pairs of neighbours.
     ///
     /// # Errors
-    /// Names an accident of a node or line there is not, or in a round there is not, or a restart without a kill.
+    /// Names an accident of a node, line or round that does not exist, or a restart without a kill.
     pub fn new(
         accidents: &[Accident],
         nodes: u32,
@@ -123,7 +123,7 @@ impl Course {
                         && !(round < end && end <= last)
                     {
                         return Err(wrong(format!(
-                            "it must be mended after round {round}, by {last}"
+                            "it must be repaired after round {round} and by round {last}"
                         )));
                     }
                 }
@@ -133,11 +133,11 @@ impl Course {
         Ok(Self { accidents, rounds, stuck: STUCK.max(silence.saturating_mul(3)) })
     }
 
-    /// Switches all boards on, and waits until all that are on at the end have done all rounds. `tick` is told where all
-    /// are, nothing of those that are off.
+    /// Switches all boards on, and waits until all that are on at the end have completed all rounds. `tick` receives their
+    /// statuses, `None` for those that are off.
     ///
     /// # Errors
-    /// Says what went wrong; whoever makes `stop` true ends it.
+    /// Says what went wrong. Once `stop` is true, it ends.
     pub fn run(
         &mut self,
         fleet: &mut Emulated,
@@ -186,7 +186,7 @@ impl Course {
         }
     }
 
-    /// Lets happen what is due. Tells whether anything did.
+    /// Makes accidents happen that are due. Returns whether there were any.
     fn happen(
         &mut self,
         fleet: &mut Emulated,
@@ -220,12 +220,12 @@ impl Course {
                     Stage::Since(Instant::now())
                 }
                 (Accident::Cut { a, b, until, .. }, Stage::Since(start)) => {
-                    let mended = match until {
+                    let repaired = match until {
                         Until::Never => false,
                         Until::Round(end) => most >= end,
                         Until::Time(time) => start.elapsed() >= time,
                     };
-                    if !mended {
+                    if !repaired {
                         continue;
                     }
                     fleet.cut(a, b, false);
@@ -257,8 +257,8 @@ mod tests {
             (Accident::kill("1@100"), "the round must be 1 to 99"),
             (Accident::restart("1@50"), "node 1 is not killed before"),
             (Accident::cut("0-2@5"), "there is no line between 0 and 2"),
-            (Accident::cut("0-1@5..5"), "it must be mended after round 5, by 99"),
-            (Accident::cut("0-1@5..100"), "it must be mended after round 5, by 99"),
+            (Accident::cut("0-1@5..5"), "it must be repaired after round 5 and by round 99"),
+            (Accident::cut("0-1@5..100"), "it must be repaired after round 5 and by round 99"),
         ] {
             let error = course(&[accident.unwrap()]).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");

@@ -19,7 +19,7 @@ use crate::shards::{LINES, Loaded};
 
 /// An emulator that offers no socket after this time has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// A board that says nothing for so long when all are asked is asked again the next time.
+/// How long to wait for a board's answer when the status of all is requested.
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// Why a fleet fails.
@@ -105,7 +105,7 @@ impl Emulated {
             (wiring, seal) = (blob.plan().wiring, blob.plan().seal);
             peers.push(blob.peers().collect::<Vec<Peer>>());
         }
-        // On a bus everybody hears everybody; neighbours are all who listen.
+        // On a bus all nodes receive everything; only neighbours listen.
         let heard = |own: &Vec<Peer>| own.iter().map(|peer| peer.node).collect();
         let routes = match wiring {
             Wiring::Direct => Vec::new(),
@@ -250,7 +250,7 @@ impl Emulated {
         self.clients.get_mut(&node).ok_or(FleetError::Off { node })
     }
 
-    /// What a board and its emulator said; nothing if it is off.
+    /// What a board and its emulator printed; nothing if it is off.
     #[must_use]
     pub fn log(&self, node: u32) -> String {
         self.emulators.get(&node).map(Emulator::log).unwrap_or_default()
@@ -262,7 +262,7 @@ impl Emulated {
         self.emulators.get(&node).map(Emulator::logged).unwrap_or_default()
     }
 
-    /// Somebody on the lines between boards, where the host stands in the middle.
+    /// An eavesdropper on the lines between boards, where the host is in between.
     #[must_use]
     pub fn eavesdropper(&self) -> Eavesdropper {
         self.switch.eavesdropper()

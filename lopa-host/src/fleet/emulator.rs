@@ -125,7 +125,7 @@ impl Emulator {
         Ok(Self { number, folder: folder.into() })
     }
 
-    /// What the board and its emulator said.
+    /// What the board and its emulator printed.
     #[must_use]
     pub fn log(&self) -> String {
         let errors = fs::read(self.folder.join("errors")).unwrap_or_default();
@@ -145,7 +145,7 @@ impl Emulator {
         alive.get_mut(&self.number).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
-    /// The name of a [`Cord::Terminal`]'s pseudo-terminal, once the emulator has said it.
+    /// The name of a [`Cord::Terminal`]'s pseudo-terminal, once the emulator has printed it.
     #[must_use]
     pub fn terminal(&self) -> Option<String> {
         let log = self.log();
@@ -163,7 +163,7 @@ impl Drop for Emulator {
     }
 }
 
-/// How this emulator is told to seek a socket again after a second: since version 9.2 in milliseconds.
+/// The option that makes this emulator look for a socket again after a second: since version 9.2 in milliseconds.
 fn reconnect() -> &'static str {
     use std::sync::OnceLock;
     static WORD: OnceLock<&str> = OnceLock::new();

@@ -22,7 +22,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays a network out. Without a wish, boards have lines of their own unless the file says otherwise or a node has
+    /// Lays a network out. If `wiring` is `None`, boards have lines of their own unless the file says otherwise or a node has
     /// more neighbours than a board has lines; then the host is their router.
     ///
     /// # Errors

@@ -2,10 +2,10 @@
 //!
 //! - [`image`]: the [boards'](crate::boards) programs, built; [`Layout`]: a network on them;
 //! - [`emulator`]: a board as a process; [`Emulated`]: a fleet of them, wired as its blobs say;
-//! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in the middle, router and spoilsport;
+//! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in between, as a router or a source of faults;
 //!   [`Client`]: the host at a node's control link, the same for emulated and real boards;
-//! - [`Course`]: a run, with the [`Accident`]s that are asked for; [`mod@reference`]: what it should come to;
-//! - [`Account`]: what came of it;
+//! - [`Course`]: a run, with [`Accident`]s on request; [`mod@reference`]: the result it should have;
+//! - [`Account`]: the result it had;
 //! - [`flash`]: real boards flashed; [`Connected`]: real boards that are plugged in.
 //!
 //! A fleet learns the same bits as the simulation: links decide when, never what.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// A read or a write that takes longer is given up and tried again, so that whoever waits can be told to stop.
+/// A read or a write that takes longer is abandoned and tried again, so that a thread that waits can be stopped.
 pub(crate) const BREATH: Duration = Duration::from_millis(100);
 
 /// A port.
@@ -83,7 +83,7 @@ impl FromStr for Port {
 /// Both directions of an open line, each for a thread of its own.
 ///
 /// Any reader and writer will do, as long as a read gives up after a while with [`ErrorKind::WouldBlock`] or
-/// [`ErrorKind::TimedOut`], or else nobody can tell it to stop.
+/// [`ErrorKind::TimedOut`]: otherwise its thread could not be stopped.
 pub struct Stream {
     pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) writer: Box<dyn Write + Send>,
@@ -104,7 +104,7 @@ impl Stream {
 }
 
 impl Port {
-    /// Opens it, at so many bits a second if it is a serial port. A socket that is not there yet is waited for.
+    /// Opens it, at `baud` bits per second if it is a serial port. A socket that does not exist yet is waited for.
     ///
     /// # Errors
     /// Says why not, after `patience`.

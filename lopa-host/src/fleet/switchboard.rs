@@ -1,4 +1,4 @@
-//! The host in the middle: it passes frames on between nodes, damages them if it is told to, and takes replies out.
+//! The host in between: it forwards frames between nodes, damages them on request, and takes replies out.
 //!
 //! Every line has a thread that reads and one that writes. What a line does not take in time is dropped, as a wire would:
 //! nodes send it again.
@@ -58,7 +58,7 @@ struct Counts {
 
 #[derive(Debug)]
 struct Shared {
-    /// Who hears a node through the host; nobody where nodes have lines of their own.
+    /// The nodes that receive a node's frames through the host; none where nodes have lines of their own.
     routes: Vec<Vec<u32>>,
     outboxes: Mutex<BTreeMap<End, SyncSender<Vec<u8>>>>,
     ways: Mutex<BTreeMap<(u32, u32), Way>>,
@@ -67,16 +67,16 @@ struct Shared {
     /// How frames are sealed.
     seal: Seal,
     counts: Counts,
-    /// Frames between nodes as they came, while somebody records them.
+    /// Frames between nodes as they came, while they are recorded.
     recording: Mutex<Option<Vec<Recorded>>>,
 }
 
-/// A frame from one node to another, as somebody on the line hears it.
+/// A frame from one node to another, as an eavesdropper on the line receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// Who sent it.
     pub from: u32,
-    /// Who was to hear it.
+    /// The nodes it was for.
     pub to: u32,
     /// Its bytes, the final zero among them.
     pub frame: Vec<u8>,
@@ -96,7 +96,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Switchboard {
-    /// Without lines. `routes` says for each node who hears it through the host; `faults` are done to what passes
+    /// Without lines. `routes` lists the nodes that receive each node's frames through the host; `faults` happen to what passes
     /// between nodes, never to what a host asks and nodes reply. Nodes that have a key are understood with the same
     /// `seal` only.
     #[must_use]
@@ -114,7 +114,7 @@ impl Switchboard {
         Self { shared: Arc::new(shared), lines: BTreeMap::new() }
     }
 
-    /// Somebody on the lines between nodes, who records and plays; what passes is recorded from now on.
+    /// An eavesdropper on the lines between nodes, who records and replays; what passes is recorded from now on.
     #[must_use]
     pub fn eavesdropper(&self) -> Eavesdropper {
         *locked(&self.shared.recording) = Some(Vec::new());
@@ -198,12 +198,12 @@ impl Switchboard {
     }
 }
 
-/// Somebody who has got at the lines between nodes, where the host stands in the middle: for tests of what they can do.
+/// An attacker with access to the lines between nodes, where the host is in between: for tests of what they can do.
 #[derive(Debug)]
 pub struct Eavesdropper(Arc<Shared>);
 
 impl Eavesdropper {
-    /// What has passed since this was last asked.
+    /// What has passed since the last call.
     #[must_use]
     pub fn recorded(&self) -> Vec<Recorded> {
         locked(&self.0.recording).as_mut().map(std::mem::take).unwrap_or_default()
@@ -284,7 +284,7 @@ impl Shared {
         let to = match body {
             Body::Reply(reply) => {
                 let (tag, said) = (reply.tag, Said::from(reply.answer));
-                // Nobody listens any more: then it does not matter.
+                // If the receiver is gone, the reply does not matter.
                 let _ = replies.send(Heard { sender, epoch, tag, said });
                 return;
             }

@@ -1,4 +1,4 @@
-//! `lopa fleet --emulate`: a network on emulated boards, with accidents if they are asked for.
+//! `lopa fleet --emulate`: a network on emulated boards, with accidents on request.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ use super::progress::Progress;
 use crate::command::run::short;
 use crate::command::{Failure, interrupts, print, progress};
 
-/// Nobody is given up before, when nobody should be.
+/// Seconds before a silent neighbour is given up, if no board goes missing.
 const CALM: f64 = 100.0;
-/// Somebody will be missed: this soon.
+/// The same if a board will be missed.
 const BRISK: f64 = 10.0;
 
 /// Emulated boards.
@@ -28,31 +28,31 @@ pub(super) struct Emulation {
     /// Emulate the boards, with QEMU.
     #[arg(long, requires = "out")]
     emulate: bool,
-    /// The folder for the results; earlier ones are replaced when the fleet is done.
+    /// Folder for the results; earlier ones are replaced when the fleet has finished.
     #[arg(long, requires = "emulate")]
     out: Option<PathBuf>,
-    /// How boards are wired; direct if not given, unless the file says routed or a node has more than four neighbours.
+    /// How boards are wired [default: direct, unless the file says routed or a node has more than four neighbours].
     #[arg(long, value_name = "direct|routed", value_parser = wiring, requires = "emulate")]
     wiring: Option<Wiring>,
-    /// Take a board's power away when it is first seen to have done so many rounds. The others go on without it.
+    /// Cut the power of a board once it has completed ROUND rounds. The others go on without it.
     #[arg(long, value_name = "NODE@ROUND", value_parser = Accident::kill, requires = "emulate")]
     kill: Vec<Accident>,
-    /// Give it power again when another board has done so many rounds: it goes on from its last checkpoint.
+    /// Restore its power once another board has completed ROUND rounds: it resumes from its last checkpoint.
     #[arg(long, value_name = "NODE@ROUND", value_parser = Accident::restart, requires = "emulate")]
     restart: Vec<Accident>,
-    /// Cut a line for good, until a round (A-B@50..80), or for seconds (A-B@50+2): shorter than the silence it changes no bit.
+    /// Cut a line for good, until a round (A-B@50..80), or for some seconds (A-B@50+2). A cut shorter than --silence changes no bit.
     #[arg(long, value_name = "A-B@ROUND", value_parser = Accident::cut, requires = "emulate")]
     cut: Vec<Accident>,
-    /// Damage frames between boards, each with this chance. It changes no bit.
-    #[arg(long, value_name = "CHANCE", value_parser = chance, requires = "emulate")]
+    /// Damage frames between boards with this probability. It changes no bit.
+    #[arg(long, value_name = "PROBABILITY", value_parser = probability, requires = "emulate")]
     corrupt: Option<f32>,
-    /// Lose frames between boards, each with this chance. It changes no bit.
-    #[arg(long, value_name = "CHANCE", value_parser = chance, requires = "emulate")]
+    /// Lose frames between boards with this probability. It changes no bit.
+    #[arg(long, value_name = "PROBABILITY", value_parser = probability, requires = "emulate")]
     drop: Option<f32>,
-    /// The seed of what happens to frames.
+    /// Seed for damaged and lost frames.
     #[arg(long, default_value_t = 1, requires = "emulate")]
     seed: u64,
-    /// Seconds after which a silent neighbour is given up: 100, or 10 if somebody will be missed.
+    /// Seconds after which a silent neighbour is given up [default: 100, or 10 if a board will be missed].
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "emulate")]
     silence: Option<f64>,
     #[command(flatten)]
@@ -68,18 +68,18 @@ fn wiring(text: &str) -> Result<Wiring, String> {
     }
 }
 
-fn chance(text: &str) -> Result<f32, String> {
-    let chance = text.parse::<f32>().ok().filter(|chance| (0.0..1.0).contains(chance));
-    chance.ok_or_else(|| format!("{text:?} is no chance from 0 to below 1"))
+fn probability(text: &str) -> Result<f32, String> {
+    let found = text.parse::<f32>().ok().filter(|found| (0.0..1.0).contains(found));
+    found.ok_or_else(|| "must be a probability in [0, 1)".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=1e6).contains(seconds));
-    seconds.ok_or_else(|| format!("{text:?} is no time from 0.1 to 1000000 seconds"))
+    seconds.ok_or_else(|| "must be a number of seconds from 0.1 to 1000000".into())
 }
 
 impl Emulation {
-    pub(super) const fn asked(&self) -> bool {
+    pub(super) const fn requested(&self) -> bool {
         self.emulate
     }
 
@@ -87,7 +87,7 @@ impl Emulation {
         self.kill.iter().chain(&self.restart).chain(&self.cut).copied().collect()
     }
 
-    /// What the host does to frames; nothing if it need not stand in the middle.
+    /// What the host does to frames; nothing if it need not be in between.
     fn faults(&self) -> Option<(Faults, u64)> {
         let (corrupt, drop) = (self.corrupt.unwrap_or(0.0), self.drop.unwrap_or(0.0));
         let needed = corrupt > 0.0 || drop > 0.0 || !self.cut.is_empty();
@@ -117,7 +117,7 @@ impl Emulation {
         let reference = Reference::run(prepared, stop, |round| bar.set_position(round));
         bar.finish_and_clear();
         let Some(reference) = reference? else {
-            return Err(Failure::run("stopped; nothing was written"));
+            return Err(Failure::run("interrupted; nothing was written"));
         };
         let mut fleet = Emulated::new(&image, &layout.blobs, faults).map_err(Failure::run)?;
         let start = Instant::now();
@@ -136,7 +136,7 @@ impl Emulation {
             board: layout.board.name.to_owned(),
             wiring: layout.wiring,
             seconds,
-            accidents: self.said(),
+            accidents: self.accident_words(),
             spoiled,
             off: (0..nodes).filter(|node| !readings.contains_key(node)).collect(),
             same_bits: (same || !changes).then_some(same),
@@ -157,23 +157,23 @@ impl Emulation {
         self.report(&account, rounds, &measured.record)
     }
 
-    /// What is done to the fleet, as it was asked for.
-    fn said(&self) -> Vec<String> {
-        let mut said: Vec<String> = self.accidents().iter().map(ToString::to_string).collect();
-        said.extend(self.corrupt.map(|chance| format!("corrupt {chance}")));
-        said.extend(self.drop.map(|chance| format!("drop {chance}")));
-        said
+    /// What is done to the fleet, as it was requested.
+    fn accident_words(&self) -> Vec<String> {
+        let mut words: Vec<String> = self.accidents().iter().map(ToString::to_string).collect();
+        words.extend(self.corrupt.map(|probability| format!("corrupt {probability}")));
+        words.extend(self.drop.map(|probability| format!("drop {probability}")));
+        words
     }
 
-    /// A few lines, as lopa run has them; all figures are those of the states read back.
+    /// A few lines like those of lopa run; all values are measured from the states read back.
     fn report(&self, account: &Account, rounds: u64, record: &Record) -> Result<(), Failure> {
         let mut text = String::new();
-        let mut line = |what: &str, figure: String| text += &format!("{what:<26} {figure}\n");
+        let mut line = |what: &str, value: String| text += &format!("{what:<26} {value}\n");
         line("rounds", rounds.to_string());
         let last = record.rows().last();
         for (at, column) in record.columns().iter().enumerate().skip(1) {
-            if let Some(figure) = last.and_then(|row| row[at]) {
-                line(&column.title, short(figure));
+            if let Some(value) = last.and_then(|row| row[at]) {
+                line(&column.title, short(value));
             }
         }
         let repaired = account.counters.values().map(|counters| counters.repaired);
@@ -183,9 +183,9 @@ impl Emulation {
             line("nodes off", format!("{:?}", account.off));
         }
         let bits = match account.same_bits {
-            Some(true) => "those of the simulation, on every node",
-            Some(false) => "NOT those of the simulation",
-            None => "others than the simulation's, as asked for",
+            Some(true) => "the same as in the simulation, on every node",
+            Some(false) => "NOT the same as in the simulation",
+            None => "different from the simulation, as expected after these accidents",
         };
         line("bits", bits.into());
         line("results", self.out.as_deref().map_or(String::new(), |out| out.display().to_string()));
@@ -193,13 +193,13 @@ impl Emulation {
         if account.same_bits == Some(false) {
             let lost = account.counters.values().any(|counters| counters.epochs > 0);
             let why = if lost {
-                "; nodes lost one another, so this machine may be too busy: try a longer --silence"
+                "; link timeouts split the network, so this machine may be too busy: try a longer --silence"
             } else {
                 ""
             };
             let nodes = &account.other_bits;
             return Err(Failure::run(format!(
-                "nodes {nodes:?} have other bits than the simulation{why}"
+                "the bits of nodes {nodes:?} differ from the simulation{why}"
             )));
         }
         Ok(())

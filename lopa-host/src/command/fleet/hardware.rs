@@ -1,4 +1,4 @@
-//! Real boards: flashed, started, asked, read and stopped.
+//! Real boards: flash, start, status, read and stop.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use super::progress::{Progress, damaged, word};
 use crate::command::shard::access;
 use crate::command::{Failure, interrupts, print};
 
-/// How often boards are asked where they are.
+/// How often the status of boards is requested.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
 
 /// Flashes boards.
@@ -28,7 +28,7 @@ pub(super) struct Flash {
     /// The folder for the blobs.
     #[arg(long, default_value = "blobs")]
     blobs: PathBuf,
-    /// Print the command lines, and run none.
+    /// Print the command lines without running them.
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -52,14 +52,15 @@ impl Flash {
         let outputs = Outputs::new(&self.blobs).map_err(Failure::input)?;
         let path = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
         let all: Vec<(PathBuf, &Vec<u8>)> = (0..).map(path).zip(&blobs).collect();
-        // What a board would refuse is told before anything is built or written.
+        // What a board would refuse is reported before anything is built or written.
         let probe = |node: u32| {
             let own = table.node.iter().find(|own| own.id == node);
             let probe = own.and_then(|own| own.probe.as_deref());
             if probe.is_none() && experiment.network.nodes > 1 {
-                let what =
-                    format!("fleet.node: node {node} has no probe, and there are several boards");
-                return Err(Failure::input(format!("{what}: name it as probe-rs list does")));
+                let what = format!(
+                    "fleet.node: node {node} needs a probe, since there are several boards"
+                );
+                return Err(Failure::input(format!("{what}: probe-rs list prints their names")));
             }
             Ok(probe)
         };
@@ -80,14 +81,16 @@ impl Flash {
     }
 }
 
-/// Has boards learn; where the host is their router it stays until they are done.
+/// Starts boards; if the host is their router, it stays until they have finished.
 pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
     let mut fleet = Connected::open(prepared)?;
     each(&mut fleet, |client| client.start(), "go on")?;
     if !fleet.routed() {
         return Ok(());
     }
-    eprintln!("this host is the router: boards hear each other as long as it runs; Ctrl-C ends it");
+    eprintln!(
+        "this host is the router: boards can reach each other only while it runs; Ctrl-C stops it"
+    );
     let (rounds, stop) = (prepared.experiment().run.iterations, interrupts()?);
     let mut bars = Progress::new(prepared.experiment().network.nodes as usize, rounds);
     loop {
@@ -96,7 +99,7 @@ pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
         if done(&statuses) {
             bars.clear();
             return print(&format!(
-                "done: {} rounds, {} frames passed on\n",
+                "finished: {} rounds, {} frames forwarded\n",
                 rounds,
                 fleet.passed()
             ));
@@ -104,24 +107,24 @@ pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
         if stop.load(Ordering::Relaxed) {
             bars.clear();
             return Err(Failure::run(
-                "stopped: boards wait for each other until start or monitor runs again",
+                "stopped: the boards wait for each other until start or monitor runs again",
             ));
         }
         std::thread::sleep(LOOK);
     }
 }
 
-/// Whether all boards have done all rounds.
+/// Whether all boards have completed all rounds.
 pub(super) fn done(statuses: &[Option<Status>]) -> bool {
     statuses.iter().all(|status| status.is_some_and(|status| status.round >= status.rounds))
 }
 
-/// Has boards pause after their round.
+/// Pauses boards after the round they are in.
 pub(super) fn stop(prepared: &Prepared) -> Result<(), Failure> {
     each(&mut Connected::open(prepared)?, |client| client.stop(), "stop")
 }
 
-/// Tells every board the same, and says what they answered.
+/// Sends the same request to every board, and prints the answers.
 pub(super) fn each(
     fleet: &mut Connected,
     tell: impl Fn(&mut Client) -> Result<bool, Silence>,
@@ -139,7 +142,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// Says where boards are, and how they fare.
+/// Prints the state of every board.
 pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
     let mut fleet = Connected::open(prepared)?;
     let mut text = String::from(
@@ -174,7 +177,7 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
     if silent.is_empty() {
         return Ok(());
     }
-    Err(Failure::run(format!("nodes {silent:?} do not answer")))
+    Err(Failure::run(format!("no answer from nodes {silent:?}")))
 }
 
 /// Reads states.
@@ -194,7 +197,7 @@ impl Read {
             client.set_patience(Duration::from_secs(10));
             readings.push((client.node(), client.reading().map_err(Failure::run)?));
         }
-        // One that still learns changes while it is read.
+        // A board that is still learning changes while it is read.
         let at_rest = readings.iter().all(|(_, r)| r.status.round >= r.status.rounds);
         let iteration = readings.iter().map(|(_, r)| r.status.round).min().unwrap_or(0);
         let nodes = readings.iter().map(|(id, reading)| node(*id, reading)).collect();
@@ -202,7 +205,7 @@ impl Read {
         outputs.put_json("state.json", &states).map_err(Failure::run)?;
         if !at_rest {
             eprintln!(
-                "lopa: boards still learn, so these are not states between the same two rounds"
+                "lopa: the boards are still learning, so these states are from different rounds"
             );
         }
         print(&format!("{:<26} {}\n", "state.json after round", iteration))

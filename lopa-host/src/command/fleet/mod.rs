@@ -19,15 +19,15 @@ use emulate::Emulation;
 
 /// Runs a network on boards, emulated or real.
 ///
-/// With --emulate: builds the node program and a blob each, boots one emulated chip a node, wires their serial ports as the
-/// topology says, lets them learn, reads their states back, and writes what lopa run writes. It says whether every node's
-/// bits are those of the simulation, which it runs too. metrics.csv: the last row is measured from the states read back. Rows
-/// before it come from the simulation, and only if the final bits are the same; with other bits there is the first row,
-/// where all start, and the last.
+/// With --emulate: builds the node program and one blob per node, boots one emulated chip per node, connects their serial
+/// ports according to the topology, waits until they have learned, reads their states back, and writes the same files as
+/// lopa run. It also runs the simulation, and reports whether every node ended with the same bits. The last row of
+/// metrics.csv is measured from the states read back; the rows before it are the simulation's if the final bits are the
+/// same, and otherwise only the first row, where all nodes start alike.
 ///
-/// For real boards the file has a table "fleet": board, and for each [[fleet.node]] its id, port and probe. With
-/// wiring = "routed" this host passes frames on between boards, as long as start or monitor run; when they end early they
-/// have the boards pause.
+/// For real boards the file needs a table "fleet": the board, and a [[fleet.node]] with id, port and probe for each. With
+/// wiring = "routed" this host forwards frames between boards while start or monitor is running; if one of them ends early,
+/// it pauses the boards.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa fleet network.toml --emulate --out results\n  \
                   lopa fleet network.toml --emulate --out results --corrupt 0.1 --cut 0-1@50+2\n  \
@@ -35,7 +35,7 @@ use emulate::Emulation;
                   lopa fleet network.toml flash --dry-run\n  lopa fleet network.toml monitor\n\n\
                   Exit status: 0, 1 the fleet failed or its bits are not the simulation's, 2 bad usage or input.")]
 pub(crate) struct FleetCommand {
-    /// The file, the same that lopa run takes.
+    /// Experiment file (TOML), the same that lopa run takes.
     file: PathBuf,
     #[command(subcommand)]
     action: Option<Action>,
@@ -43,30 +43,30 @@ pub(crate) struct FleetCommand {
     emulation: Emulation,
 }
 
-/// What is done with real boards.
+/// What to do with real boards.
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Flashes every board with the node program and its blob, by probe-rs.
+    /// Flashes the node program and its blob to every board, with probe-rs.
     Flash(hardware::Flash),
-    /// Has boards learn, or go on; where the host is their router it stays until they are done.
+    /// Starts or resumes all boards; if this host is their router, it stays until they have finished.
     Start,
-    /// Says where boards are, and how they fare.
+    /// Prints the state of every board.
     Status,
-    /// Shows how boards fare, until they are done or Ctrl-C.
+    /// Shows the progress of all boards until they have finished or Ctrl-C is pressed.
     Monitor,
     /// Reads the states of all boards into state.json.
     Read(hardware::Read),
-    /// Has boards pause after their round.
+    /// Pauses all boards after the round they are in.
     Stop,
 }
 
 /// Where the node program comes from.
 #[derive(Debug, Args)]
 struct Source {
-    /// The folder of the firmware; that of this program's sources if not given, or ./firmware.
+    /// Firmware folder [default: next to this program's sources, or ./firmware].
     #[arg(long, value_name = "DIR")]
     firmware: Option<PathBuf>,
-    /// A node program that is built already.
+    /// A node program that has been built already.
     #[arg(long, value_name = "ELF", conflicts_with = "firmware")]
     image: Option<PathBuf>,
 }
@@ -98,17 +98,17 @@ impl From<ConnectError> for Failure {
 }
 
 impl FleetCommand {
-    /// Does what it was told.
+    /// Runs the command.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let prepared = Prepared::new(experiment)?;
-        match (&self.action, self.emulation.asked()) {
+        match (&self.action, self.emulation.requested()) {
             (None, true) => self.emulation.run(&prepared),
             (None, false) => Err(Failure::input(
-                "what shall the fleet do? Say --emulate --out DIR, or flash, start, status, monitor, read or stop",
+                "nothing to do: pass --emulate --out DIR, or one of flash, start, status, monitor, read and stop",
             )),
             (Some(_), true) => {
-                Err(Failure::input("--emulate stands alone: real boards are flashed, started, …"))
+                Err(Failure::input("--emulate cannot be combined with a command for real boards"))
             }
             (Some(Action::Flash(flash)), false) => flash.run(&prepared),
             (Some(Action::Start), false) => hardware::start(&prepared),

@@ -1,4 +1,4 @@
-//! `lopa fleet monitor`: how boards fare, live.
+//! `lopa fleet monitor`: the progress of a fleet, live.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use super::hardware::{LOOK, done, each};
 use super::progress::{Progress, damaged};
 use crate::command::{Failure, interrupts, print};
 
-/// What is known of a board besides where it is.
+/// What is known about a board besides its status.
 #[derive(Debug, Clone, Copy, Default)]
 struct Health {
     counters: Option<Counters>,
@@ -40,7 +40,7 @@ impl Health {
     }
 }
 
-/// Shows how boards fare until they are done, or somebody presses Ctrl-C.
+/// Shows the progress of all boards until they have finished or Ctrl-C is pressed.
 pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
     let experiment = prepared.experiment();
     let (nodes, rounds) = (experiment.network.nodes, experiment.run.iterations);
@@ -50,7 +50,7 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
     eprintln!("{nodes} nodes, {}, {rounds} rounds{router}", experiment.network.topology);
     let mut bars = Progress::new(nodes as usize, rounds);
     let mut health = vec![Health::default(); nodes as usize];
-    // One board a turn is asked for more: lines are slow, and busy.
+    // More is requested from one board per turn: lines are slow, and busy.
     for turn in (0..nodes).cycle() {
         let statuses = fleet.statuses();
         for (health, status) in health.iter_mut().zip(&statuses) {
@@ -69,14 +69,14 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
         if stop.load(Ordering::Relaxed) {
             bars.clear();
             if fleet.routed() {
-                // Without a router they would take each other for dead, and learn alone.
+                // Without a router they would consider each other dead, and learn alone.
                 return each(&mut fleet, |client| client.stop(), "pause");
             }
-            return print("boards go on without being watched\n");
+            return print("the boards continue unwatched\n");
         }
         std::thread::sleep(LOOK);
     }
-    // All are asked once more, so that what is said last is whole.
+    // One last request to all, so that the final report is complete.
     let mut text = String::new();
     for node in 0..nodes {
         let loss = fleet.loss(prepared, node).ok().flatten();

@@ -1,4 +1,4 @@
-//! Where a fleet is, live: a line a node on a terminal, a line now and then in a pipe.
+//! The progress of a fleet, live: one line per node on a terminal, one line now and then in a pipe.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lopa_core::wire::{Counters, Status};
 
-/// Nodes that find room on a screen.
+/// Nodes that fit on a screen.
 const MOST: usize = 24;
 /// Lines in a pipe come no more often than this.
 const EVERY: Duration = Duration::from_secs(2);
@@ -17,22 +17,23 @@ pub(crate) struct Progress {
     /// What keeps the bars in place.
     screen: Option<MultiProgress>,
     rounds: u64,
-    said: Option<(Instant, u64)>,
+    /// When a line was last printed, and the round in it.
+    printed: Option<(Instant, u64)>,
 }
 
 /// What a node is doing.
 pub(crate) const fn word(status: Option<&Status>) -> &'static str {
     match status {
-        None => "off, or silent",
+        None => "off or silent",
         Some(Status { diverged: true, .. }) => "diverged",
         Some(Status { paused: true, .. }) => "paused",
         Some(Status { round, rounds, .. }) if *round >= *rounds => "done",
-        Some(Status { met: 0, dead: 0, .. }) => "waits for neighbours",
-        Some(_) => "learns",
+        Some(Status { met: 0, dead: 0, .. }) => "waiting for neighbours",
+        Some(_) => "learning",
     }
 }
 
-/// Frames that came to a node and were no good.
+/// Frames that a node received and could not use.
 pub(crate) const fn damaged(counters: &Counters) -> u64 {
     counters.corrupt + counters.truncated + counters.oversize + counters.malformed
 }
@@ -49,10 +50,10 @@ impl Progress {
                 bars.push(screen.add(bar.with_prefix(node.to_string())));
             }
         }
-        Self { bars, screen, rounds, said: None }
+        Self { bars, screen, rounds, printed: None }
     }
 
-    /// Shows where nodes are; `more` is said of each behind its state.
+    /// Shows the status of all nodes; `more` adds to the state of each.
     pub(crate) fn show(&mut self, statuses: &[Option<Status>], more: &dyn Fn(usize) -> String) {
         for (node, (bar, status)) in self.bars.iter().zip(statuses).enumerate() {
             if let Some(status) = status {
@@ -64,13 +65,13 @@ impl Progress {
             return;
         }
         let slowest = statuses.iter().flatten().map(|status| status.round).min().unwrap_or(0);
-        let due = self.said.is_none_or(|(at, round)| {
+        let due = self.printed.is_none_or(|(at, round)| {
             round != slowest && (at.elapsed() >= EVERY || slowest >= self.rounds)
         });
         if !due {
             return;
         }
-        self.said = Some((Instant::now(), slowest));
+        self.printed = Some((Instant::now(), slowest));
         let of = |(node, status): (usize, &Option<Status>)| match status {
             Some(status) => {
                 format!("{node}: {} {}{}", status.round, word(Some(status)), more(node))
