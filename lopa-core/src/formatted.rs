@@ -32,7 +32,7 @@ const _: () = {
     formatted::<draw::Purpose>();
     formatted::<draw::Stream>();
     formatted::<epoch::Epoch>();
-    formatted::<exchange::Exchange<2, 2, 2, 2, 256>>();
+    formatted::<exchange::Exchange<2, 2, 8>>();
     formatted::<exchange::Peer>();
     formatted::<exchange::Settings>();
     formatted::<exchange::SettingsError>();

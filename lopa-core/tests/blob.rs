@@ -203,7 +203,6 @@ fn a_node_from_a_blob_computes_the_same_bits() {
 
 #[test]
 fn an_exchange_takes_what_a_blob_says() {
-    const FRAME: usize = wire::message_len(4) + wire::SEAL_LONGEST;
     let bytes = Aligned::new(&write(
         &plan(Scheme::GradientTracking),
         &problems()[0],
@@ -217,7 +216,7 @@ fn an_exchange_takes_what_a_blob_says() {
     let peers: Vec<Peer> = blob.peers().collect();
     let mut memory = vec![0.0; blob.floats()];
     let (node, _) = blob.build(&mut memory).unwrap();
-    assert!(Exchange::<2, 2, 1, 4, FRAME>::new(settings, &peers, &node, 0).is_ok());
+    assert!(Exchange::<2, 2, 8, 1>::new(settings, &peers, &node, 0).is_ok());
     // Another network: the greeting tells.
     let other = Plan { network: 1, ..plan(Scheme::GradientTracking) };
     let bytes = Aligned::new(&write(&other, &problems()[0], Start::Number(0.0), &PEERS));

@@ -13,13 +13,14 @@ use lopa_core::problem::Problem;
 use lopa_core::problems::Quadratic;
 use lopa_core::wire::{
     self, Acks, Answer, Ask, Body, Cause, Counters, Data, Floats, FrameReader, HOST, Held, Hello,
-    Identity, Message, Reason, Request, SEAL_LONGEST, Seal, Trouble, VERSION,
+    Identity, LEAST_VALUES, Message, Reason, Request, SEAL_LONGEST, Seal, Trouble, VERSION,
 };
 
 const CHUNK: usize = 2;
 const VALUES: usize = 2 * CHUNK;
-const FRAME: usize = wire::message_len(VALUES) + SEAL_LONGEST;
-type Line = Exchange<2, 2, 2, VALUES, FRAME>;
+const ROOM: usize = LEAST_VALUES;
+const FRAME: usize = wire::message_len(ROOM) + SEAL_LONGEST;
+type Line = Exchange<2, 2, ROOM>;
 
 const TIMING: Timing = Timing::uart(1_000_000, FRAME, 2, 1_000);
 
@@ -55,7 +56,7 @@ impl Party {
             self.node.compute(&mut scratch()).unwrap();
         }
         let mut said = Vec::new();
-        let mut buffer = [0; wire::frame_len(FRAME)];
+        let mut buffer = [0; Line::BUFFER];
         while let Some(len) = self.line.transmit(0, &self.node, now, &mut buffer) {
             said.extend(&buffer[..len]);
         }
@@ -389,7 +390,7 @@ fn a_host_asks_and_is_answered() {
     assert!(ask(&mut a, 1, Ask::Counters).unwrap().contains("sent_bytes"));
     assert!(ask(&mut a, 1, Ask::Metrics).unwrap().contains("evaluations"));
     for (variable, len) in [(Variable::Outer, N), (Variable::Inner, P), (Variable::Direction, N)] {
-        for offset in (0..len as u32 + 1).step_by(VALUES) {
+        for offset in (0..len as u32 + 1).step_by(ROOM) {
             ask(&mut a, 2, Ask::Read { variable, offset }).unwrap();
         }
     }
@@ -507,10 +508,10 @@ fn bad_settings_are_refused_by_name() {
     assert_eq!(new(good, &heavy), SettingsError::Weights);
     let many = [1, 2, 3].map(peer);
     assert_eq!(new(good, &many), SettingsError::TooMany { room: 2 });
-    for chunk in [0, 3, u32::MAX] {
+    for chunk in [0, 5, u32::MAX] {
         let identity = Identity { chunk, ..good.identity };
         let error = new(Settings { identity, ..good }, &[]);
-        assert_eq!(error, SettingsError::Chunk { room: VALUES });
+        assert_eq!(error, SettingsError::Chunk { room: ROOM });
     }
     for timing in [
         Timing { retry: 0, ..TIMING },
@@ -521,7 +522,7 @@ fn bad_settings_are_refused_by_name() {
         assert_eq!(new(Settings { timing, ..good }, &[]), SettingsError::Timing);
     }
     let identity = Identity { outer: 0, ..good.identity };
-    assert_eq!(new(Settings { identity, ..good }, &[]), SettingsError::Chunk { room: VALUES });
+    assert_eq!(new(Settings { identity, ..good }, &[]), SettingsError::Chunk { room: ROOM });
 }
 
 #[test]
@@ -530,7 +531,7 @@ fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
     let hasty = |node| Settings { timing, ..settings(node) };
     let (mut a, mut b) = (Party::new(hasty(0), &[peer(1)]), Party::new(hasty(1), &[peer(0)]));
     exchange_turns(&mut a, &mut b, 0..20);
-    let mut buffer = [0; wire::frame_len(FRAME)];
+    let mut buffer = [0; Line::BUFFER];
     for now in [30 * TURN, 60 * TURN, 90 * TURN] {
         a.line.advance(&mut a.node, now);
         let frames =
@@ -645,7 +646,7 @@ fn memory_is_what_neighbours_times_chunks_need() {
     use std::mem::size_of;
     // Per neighbour its window of chunks, per link a frame, and a little bookkeeping.
     const LARGE: usize = wire::message_len(392) + SEAL_LONGEST;
-    let size = size_of::<Exchange<4, 3, 4, 392, LARGE>>();
+    let size = size_of::<Exchange<4, 3, 392, 4>>();
     let needed = 4 * (4 * 392 * 4) + 3 * LARGE;
     assert!(size - needed <= 4 * 200 + 3 * 80 + 500, "{}", size - needed);
 }
@@ -685,7 +686,7 @@ fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)
             &encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }),
             0,
         );
-        let mut buffer = [0; wire::frame_len(FRAME)];
+        let mut buffer = [0; Line::BUFFER];
         assert_eq!(line.transmit(0, &node, 0, &mut buffer), None, "nobody asked there");
         while let Some(len) = line.transmit(1, &node, 0, &mut buffer) {
             messages(&buffer[..len], |message| {

@@ -9,8 +9,8 @@ use crate::vector::add_gap;
 /// How many elements are mixed at a time: bounds the stack.
 const PIECE: usize = 32;
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
         if let Phase::Diverged(divergence) = learner.phase() {

@@ -6,8 +6,8 @@ use super::{Table, bump};
 use crate::epoch::Epoch;
 use crate::wire::{Body, Floats, Hello, Message, Reason, Refuse};
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     /// Acts on a greeting. Not inlined, as are other kinds of messages: a chip's stack must hold one of them only.
     #[inline(never)]

@@ -13,8 +13,8 @@ fn mixed(numbers: impl IntoIterator<Item = u32>) -> u32 {
     })
 }
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     /// A challenge nobody was given before, for a neighbour or a host; never 0.
     ///

@@ -86,6 +86,7 @@ use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
+use crate::wire::buffer::Buffer;
 use crate::wire::cobs::{self, Unstuffer};
 use crate::wire::{self, Counters, Seal, Trouble};
 
@@ -144,25 +145,33 @@ pub enum Step {
     Mismatch,
 }
 
-/// The exchange of one node: up to `NEIGHBOURS` neighbours on `LINKS` links, `WINDOW` chunks of `VALUES` floats
-/// held of each neighbour, messages of up to `FRAME` bytes.
+/// The exchange of one node, with room for `NEIGHBOURS` neighbours on `LINKS` links and, for each neighbour, `WINDOW`
+/// chunks of `VALUES` floats.
 ///
-/// `FRAME` must be at least [`Exchange::FRAME_NEEDED`]; the compiler checks it.
+/// `VALUES` counts what one message carries: the elements of a chunk, twice as many with gradient tracking, where y
+/// travels behind x. It is at least [`LEAST_VALUES`](wire::LEAST_VALUES), `WINDOW` is 1 to 32 and `LINKS` 1 to 255; the
+/// compiler checks it. Two chunks of each neighbour keep a short line busy.
+///
+/// ```
+/// use lopa_core::exchange::Exchange;
+/// // Four neighbours, each on a line of its own, and a host; chunks of 32 elements with gradient tracking.
+/// type BoardExchange = Exchange<4, 5, 64>;
+/// let mut frame = [0_u8; BoardExchange::BUFFER];
+/// ```
 #[derive(Debug, Clone)]
 pub struct Exchange<
     const NEIGHBOURS: usize,
     const LINKS: usize,
-    const WINDOW: usize,
     const VALUES: usize,
-    const FRAME: usize,
+    const WINDOW: usize = 2,
 > {
-    readers: [Unstuffer<FRAME>; LINKS],
-    table: Table<NEIGHBOURS, LINKS, WINDOW, VALUES>,
+    readers: [Unstuffer<Buffer<VALUES>>; LINKS],
+    table: Table<NEIGHBOURS, LINKS, VALUES, WINDOW>,
 }
 
 /// Everything but the readers, so that a frame can lie in its reader while it is acted on.
 #[derive(Debug, Clone)]
-struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
+struct Table<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
 {
     settings: Settings,
     neighbours: heapless::Vec<Neighbour, NEIGHBOURS>,
@@ -214,18 +223,10 @@ struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, c
     trouble: Trouble,
 }
 
-impl<
-    const NEIGHBOURS: usize,
-    const LINKS: usize,
-    const WINDOW: usize,
-    const VALUES: usize,
-    const FRAME: usize,
-> Exchange<NEIGHBOURS, LINKS, WINDOW, VALUES, FRAME>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Exchange<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
-    /// The least `FRAME`: the longest message with `VALUES` floats, and its seal.
-    pub const FRAME_NEEDED: usize = wire::message_len(VALUES) + wire::SEAL_LONGEST;
-
-    /// The room [`Exchange::transmit`] needs.
+    /// The longest frame, and so the room [`Exchange::transmit`] needs.
     pub const BUFFER: usize = wire::frame_len(wire::message_len(VALUES));
 
     /// An exchange for a node, which goes on where the node stands: at the beginning, or at a restored checkpoint.
@@ -250,11 +251,11 @@ impl<
     #[must_use]
     pub const fn vacant() -> Self {
         const {
-            assert!(FRAME >= Self::FRAME_NEEDED, "FRAME is less than FRAME_NEEDED");
-            assert!(WINDOW >= 1 && WINDOW <= 32, "WINDOW is not 1 to 32");
-            assert!(LINKS >= 1 && LINKS <= 255, "LINKS is not 1 to 255");
+            assert!(VALUES >= wire::LEAST_VALUES, "VALUES must be at least LEAST_VALUES");
+            assert!(WINDOW >= 1 && WINDOW <= 32, "WINDOW must be 1 to 32");
+            assert!(LINKS >= 1 && LINKS <= 255, "LINKS must be 1 to 255");
         }
-        Self { readers: [const { Unstuffer::new() }; LINKS], table: Table::vacant() }
+        Self { readers: [const { Unstuffer::new(Buffer::EMPTY) }; LINKS], table: Table::vacant() }
     }
 
     /// Starts anew, as [`Exchange::new`] does.
@@ -268,9 +269,7 @@ impl<
         learner: &L,
         now: Micros,
     ) -> Result<(), SettingsError> {
-        for reader in &mut self.readers {
-            *reader = Unstuffer::new();
-        }
+        self.readers.iter_mut().for_each(Unstuffer::reset);
         let started = self.table.start(settings, peers, &learner.state(), learner.phase(), now);
         if started.is_err() {
             self.table.neighbours.clear();
@@ -379,8 +378,8 @@ impl<
     }
 }
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     /// Where the values of a chunk lie.
     fn slot(chunk: u64) -> usize {
@@ -417,8 +416,8 @@ fn find(neighbours: &mut [Neighbour], link: usize, node: u32) -> Option<&mut Nei
 }
 
 #[cfg(feature = "defmt")]
-impl<const N: usize, const L: usize, const W: usize, const V: usize, const F: usize> defmt::Format
-    for Exchange<N, L, W, V, F>
+impl<const N: usize, const L: usize, const V: usize, const W: usize> defmt::Format
+    for Exchange<N, L, V, W>
 {
     fn format(&self, f: defmt::Formatter<'_>) {
         let t = &self.table;

@@ -5,8 +5,8 @@ use super::settings::Micros;
 use super::{Asked, Start, Table, bump, find};
 use crate::wire::{self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Request};
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) fn frame(&mut self, link: usize, frame: Result<&[u8], FrameError>, now: Micros) {
         let count = &mut self.counters;

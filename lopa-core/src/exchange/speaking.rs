@@ -9,8 +9,8 @@ use crate::wire::{
     self, Acks, Answer, Ask, Body, Data, Floats, Held, Message, Metrics, Reply, Status, VERSION,
 };
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     /// Not generic over the learner: a program has it once.
     pub(super) fn transmit(

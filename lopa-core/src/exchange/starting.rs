@@ -34,8 +34,8 @@ impl Asked {
     }
 }
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) const fn vacant() -> Self {
         Self {

@@ -118,14 +118,14 @@ pub enum FrameError {
 #[derive(Debug, Clone)]
 pub struct FrameReader<const N: usize> {
     seal: Seal,
-    frame: Unstuffer<N>,
+    frame: Unstuffer<[u8; N]>,
 }
 
 impl<const N: usize> FrameReader<N> {
     /// A reader at the start of a frame.
     #[must_use]
     pub const fn new(seal: Seal) -> Self {
-        Self { seal, frame: Unstuffer::new() }
+        Self { seal, frame: Unstuffer::new([0; N]) }
     }
 
     /// Takes one byte; with the last byte of a frame gives the message in it, without its seal.
@@ -135,10 +135,10 @@ impl<const N: usize> FrameReader<N> {
     }
 }
 
-/// A [`FrameReader`] whose seal is kept elsewhere: a chip has several, and one key.
+/// A [`FrameReader`] for any buffer, whose seal is kept elsewhere: a chip has several readers, and one key.
 #[derive(Debug, Clone)]
-pub(crate) struct Unstuffer<const N: usize> {
-    buffer: [u8; N],
+pub(crate) struct Unstuffer<B> {
+    buffer: B,
     len: usize,
     /// Bytes left in the block.
     left: u8,
@@ -156,12 +156,19 @@ enum State {
     Oversize,
 }
 
-impl<const N: usize> Unstuffer<N> {
+impl<B> Unstuffer<B> {
     /// At the start of a frame.
-    pub(crate) const fn new() -> Self {
-        Self { buffer: [0; N], len: 0, left: 0, zero: false, state: State::Empty }
+    pub(crate) const fn new(buffer: B) -> Self {
+        Self { buffer, len: 0, left: 0, zero: false, state: State::Empty }
     }
 
+    /// Goes to the start of a frame: what it has of one is forgotten.
+    pub(crate) const fn reset(&mut self) {
+        (self.state, self.left, self.len, self.zero) = (State::Empty, 0, 0, false);
+    }
+}
+
+impl<B: AsMut<[u8]>> Unstuffer<B> {
     /// As [`FrameReader::push`].
     #[inline]
     pub(crate) fn push(&mut self, byte: u8, seal: &Seal) -> Option<Result<&[u8], FrameError>> {
@@ -185,7 +192,7 @@ impl<const N: usize> Unstuffer<N> {
     }
 
     fn keep(&mut self, byte: u8) {
-        match self.buffer.get_mut(self.len) {
+        match self.buffer.as_mut().get_mut(self.len) {
             Some(place) if self.state == State::Inside => {
                 *place = byte;
                 self.len = self.len.wrapping_add(1);
@@ -196,14 +203,14 @@ impl<const N: usize> Unstuffer<N> {
 
     fn end(&mut self, seal: &Seal) -> Option<Result<&[u8], FrameError>> {
         let (state, left, len) = (self.state, self.left, self.len);
-        (self.state, self.left, self.len, self.zero) = (State::Empty, 0, 0, false);
+        self.reset();
         match state {
             // Two zeros in a row are an idle line, not an error.
             State::Empty => None,
             State::Oversize => Some(Err(FrameError::Oversize)),
             State::Inside if left != 0 => Some(Err(FrameError::Truncated)),
             State::Inside => {
-                let frame = self.buffer.get_mut(..len).ok_or(FrameError::Oversize);
+                let frame = self.buffer.as_mut().get_mut(..len).ok_or(FrameError::Oversize);
                 Some(frame.and_then(|frame| seal.open(frame)))
             }
         }

@@ -1,10 +1,12 @@
 #![doc = include_str!("../../docs/wire.md")]
 
+pub(crate) mod buffer;
 pub(crate) mod cobs;
 mod message;
 pub(crate) mod seal;
 mod trouble;
 
+pub use buffer::{LEAST_VALUES, received_len};
 pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
 pub use message::{
     ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Held, Hello, Identity, Message,
@@ -16,16 +18,13 @@ pub use trouble::{Cause, Trouble};
 /// The bytes of the longest seal of this build.
 pub const SEAL_LONGEST: usize = seal::LONGEST;
 
-/// The longest message with `values` floats: every number of its head at its longest. At least as long as the longest
-/// message without values, a reply with counters.
+/// The longest message that a node with room for `values` floats sends: every number of its head at its longest. At least
+/// as long as the longest message without values, a reply with counters.
 #[must_use]
 pub const fn message_len(values: usize) -> usize {
-    // version, sender, session, epoch, kind.
-    let head = 1 + 5 + 5 + 10 + 1;
-    // round, chunk; a position, a mask, a count of acks and the acks; a count of bytes.
-    let data = head + (10 + 5) + (10 + 5 + 1 + ACKS * (5 + 5)) + 5 + 4 * values;
     // tag, kind, seventeen counters.
-    let counters = head + 5 + 1 + 17 * 10;
+    let counters = buffer::HEAD + 5 + 1 + 17 * 10;
+    let data = received_len(values);
     if data > counters { data } else { counters }
 }
 

@@ -18,7 +18,7 @@ use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Step, Timing};
 use lopa_core::network::Edge;
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
-use lopa_core::wire::{self, Identity, Seal};
+use lopa_core::wire::{Identity, Seal};
 use port::{Port, ports};
 
 use crate::fault::Faults;
@@ -66,9 +66,9 @@ pub const LINKS: usize = 16;
 
 /// A node with its exchange.
 #[derive(Debug)]
-struct Member<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
+struct Member<P, const WINDOW: usize, const VALUES: usize> {
     node: SimulatedNode<P>,
-    exchange: Exchange<LINKS, LINKS, WINDOW, VALUES, FRAME>,
+    exchange: Exchange<LINKS, LINKS, VALUES, WINDOW>,
     /// Busy computing until then.
     busy: Option<Micros>,
     /// When it last went from one round straight to the next, as one without neighbours does: it speaks in between.
@@ -82,9 +82,7 @@ struct Member<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
     step: Step,
 }
 
-impl<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
-    Member<P, WINDOW, VALUES, FRAME>
-{
+impl<P, const WINDOW: usize, const VALUES: usize> Member<P, WINDOW, VALUES> {
     fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) {
         if self.off {
             return;
@@ -123,8 +121,8 @@ pub struct Recorded {
 
 /// A network over links.
 #[derive(Debug)]
-pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
-    members: Vec<Member<P, WINDOW, VALUES, FRAME>>,
+pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize> {
+    members: Vec<Member<P, WINDOW, VALUES>>,
     ports: Vec<Port>,
     scratch: Scratch<Box<[f32]>, Box<[f32]>>,
     linking: Linking,
@@ -145,9 +143,7 @@ pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize, const FRAM
     stream: Stream,
 }
 
-impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
-    LinkedNetwork<P, WINDOW, VALUES, FRAME>
-{
+impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WINDOW, VALUES> {
     /// Links nodes by weighted edges (both directions, sorted), to run `rounds` rounds.
     ///
     /// # Errors
@@ -195,7 +191,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         number: usize,
         node: SimulatedNode<P>,
         counted: bool,
-    ) -> Result<Member<P, WINDOW, VALUES, FRAME>, LinkedError> {
+    ) -> Result<Member<P, WINDOW, VALUES>, LinkedError> {
         self.boots += 1;
         let Linking { chunk, timing, seal, ref clocks, .. } = self.linking;
         let clock = clocks.get(number).copied().unwrap_or_default();
@@ -396,7 +392,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         if silent || taken > self.now || port.sending.is_some() {
             return;
         }
-        let mut buffer = vec![0; wire::frame_len(FRAME)];
+        let mut buffer = vec![0; Exchange::<LINKS, LINKS, VALUES, WINDOW>::BUFFER];
         let now = member.clock.local(self.now);
         if let Some(len) = member.exchange.transmit(port.link, &member.node, now, &mut buffer) {
             buffer.truncate(len);
@@ -428,7 +424,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
 
     /// A node's exchange.
     #[must_use]
-    pub fn exchange(&self, number: usize) -> &Exchange<LINKS, LINKS, WINDOW, VALUES, FRAME> {
+    pub fn exchange(&self, number: usize) -> &Exchange<LINKS, LINKS, VALUES, WINDOW> {
         &self.members[number].exchange
     }
 

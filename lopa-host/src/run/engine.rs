@@ -6,7 +6,7 @@ use lopa_core::exchange::{Micros, Timing};
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Phase, Scheme};
 use lopa_core::problems::AnyProblem;
-use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
+use lopa_core::wire::{Seal, message_len};
 
 use super::{RunError, input};
 use crate::algorithms::{Algorithm, NodeView, Sent, lopa_checkpoint};
@@ -20,7 +20,6 @@ use crate::simulation::{SimulatedNode, Simulation};
 const WINDOW: usize = 4;
 /// The most floats of a frame, y behind x with gradient tracking.
 const VALUES: usize = 256;
-const FRAME: usize = message_len(VALUES) + SEAL_LONGEST;
 
 /// A network that moves round by round, one way or the other.
 #[derive(Debug)]
@@ -130,7 +129,7 @@ type Past<'a> = (SimulatedNode<AnyProblem<'a>>, Traffic);
 /// Nodes over links. Some run ahead of others, so what they were is kept until all have been there.
 #[derive(Debug)]
 pub(super) struct Links<'a> {
-    network: LinkedNetwork<AnyProblem<'a>, WINDOW, VALUES, FRAME>,
+    network: LinkedNetwork<AnyProblem<'a>, WINDOW, VALUES>,
     /// The nodes between the same two rounds, and what each had sent.
     nodes: Vec<SimulatedNode<AnyProblem<'a>>>,
     sent: Vec<Traffic>,
