@@ -24,7 +24,7 @@ const _: () = {
     formatted::<blob::SetName>();
     formatted::<blob::Start<'_>>();
     formatted::<blob::Wiring>();
-    formatted::<check::MemoryError>();
+    formatted::<check::CheckError>();
     formatted::<check::Report>();
     formatted::<checkpoint::CheckpointError>();
     formatted::<checkpoint::Words<'_>>();
@@ -33,6 +33,7 @@ const _: () = {
     formatted::<draw::Stream>();
     formatted::<epoch::Epoch>();
     formatted::<exchange::Exchange<2, 2, 8>>();
+    formatted::<exchange::ExchangeError>();
     formatted::<exchange::Peer>();
     formatted::<exchange::Settings>();
     formatted::<exchange::SettingsError>();

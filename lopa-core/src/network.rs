@@ -76,7 +76,10 @@ pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
     edges: &[Edge],
     room: &mut [f32],
 ) -> Result<(), NetworkError> {
-    let Some(first) = nodes.first() else { return Ok(()) };
+    let Some(first) = nodes.first() else {
+        // Without nodes there is nothing to do, and no edge makes sense.
+        return if edges.is_empty() { Ok(()) } else { Err(NetworkError::Edge { index: 0 }) };
+    };
     let (len, scheme) = (first.buffers.x.as_ref().len(), first.scheme);
     for (node, other) in nodes.iter().enumerate() {
         if let Phase::Diverged(divergence) = other.phase {

@@ -122,11 +122,12 @@ fn what_was_written_is_read() {
                     assert_eq!((blob.plan(), blob.problem()), (&plan, problem));
                     assert_eq!((blob.len(), blob.dimensions()), (aligned.len, size));
                     assert!(blob.peers().eq(PEERS));
-                    let mut x = vec![9.0; size.outer];
-                    blob.start(&mut x);
+                    assert_eq!(blob.start(), start);
+                    let mut memory = vec![9.0; blob.floats()];
+                    let (node, _) = blob.build(&mut memory).unwrap();
                     match start {
-                        Start::Number(x0) => assert!(x.iter().all(|x| *x == x0)),
-                        Start::Vector(x0) => assert_eq!(x, x0),
+                        Start::Number(x0) => assert!(node.state().x.iter().all(|x| *x == x0)),
+                        Start::Vector(x0) => assert_eq!(node.state().x, x0),
                     }
                 }
             }
@@ -380,6 +381,7 @@ fn culprits_are_named() {
         (23, 2 << 16 | 3, "wiring is out of range"),
         (23, 3 << 16, "neighbour 2"),
         (25, f32::INFINITY.to_bits(), "x0 is out of range"),
+        (32, 63, "timing is out of range"),
         (38, 3, "encoding of features is out of range"),
         (39, 400, "\"features\" is not as long"),
         (41, 0, "training set: scale must be finite"),

@@ -6,7 +6,7 @@ use common::{N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::blob::BlobError;
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{
-    Exchange, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
+    Exchange, ExchangeError, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
 };
 use lopa_core::node::{GtNode, Scheme, Variable};
 use lopa_core::problem::Problem;
@@ -57,14 +57,14 @@ impl Party {
         }
         let mut said = Vec::new();
         let mut buffer = [0; Line::BUFFER];
-        while let Some(len) = self.line.transmit(0, &self.node, now, &mut buffer) {
+        while let Some(len) = self.line.transmit(0, &self.node, now, &mut buffer).unwrap() {
             said.extend(&buffer[..len]);
         }
         said
     }
 
     fn hear(&mut self, bytes: &[u8], now: Micros) {
-        self.line.receive(0, bytes, now);
+        self.line.receive(0, bytes, now).unwrap();
     }
 
     fn standing(&self) -> Standing {
@@ -300,7 +300,7 @@ fn bytes_that_are_no_frames_are_told_apart() {
         let len = writer.finish().unwrap();
         a.hear(&out[..len], 5);
     }
-    a.line.receive(17, &good, 5); // a link there is not
+    assert_eq!(a.line.receive(2, &good, 5), Err(ExchangeError::Link { link: 2, links: 2 }));
     let after = *a.line.counters();
     assert_eq!(after.corrupt - before.corrupt, 1);
     assert_eq!(after.truncated - before.truncated, 1);
@@ -534,8 +534,8 @@ fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
     let mut buffer = [0; Line::BUFFER];
     for now in [30 * TURN, 60 * TURN, 90 * TURN] {
         a.line.advance(&mut a.node, now);
-        let frames =
-            (0..100).take_while(|_| a.line.transmit(0, &a.node, now, &mut buffer).is_some());
+        let mut speaks = || a.line.transmit(0, &a.node, now, &mut buffer).unwrap().is_some();
+        let frames = (0..100).take_while(|_| speaks());
         assert!(frames.count() < 20, "it does not stop talking");
     }
 }
@@ -595,7 +595,7 @@ fn an_exchange_goes_on_where_its_node_stands() {
     let mut said = [0; 512];
     let mut line = line;
     line.advance(&mut node, 0);
-    let len = line.transmit(0, &node, 0, &mut said).unwrap();
+    let len = line.transmit(0, &node, 0, &mut said).unwrap().unwrap();
     messages(&said[..len], |message| {
         let Body::Hello(hello) = message.body else { panic!("not a greeting") };
         assert_eq!((hello.start, hello.mark, hello.resumed), (40, 9, true));
@@ -636,9 +636,25 @@ fn alone_a_node_sends_nothing_and_goes_on() {
     // Without neighbours nothing is sent, and rounds go on all the same.
     while line.advance(&mut node, 0) == Step::Compute {
         node.compute(&mut scratch()).unwrap();
-        assert_eq!(line.transmit(0, &node, 0, &mut [0; 500]), None);
+        assert_eq!(line.transmit(0, &node, 0, &mut [0; 500]), Ok(None));
     }
     assert_eq!((node.state().round, line.deadline()), (100, Micros::MAX));
+}
+
+#[test]
+fn a_wrong_link_and_a_short_buffer_are_refused_by_name_and_change_nothing() {
+    let mut a = Party::new(settings(0), &[peer(1)]);
+    let state = (a.fingerprint(), *a.line.counters());
+    let link = ExchangeError::Link { link: 2, links: 2 };
+    assert_eq!(a.line.receive(2, &[1; 9], 0), Err(link));
+    let mut buffer = [0; Line::BUFFER];
+    assert_eq!(a.line.transmit(2, &a.node, 0, &mut buffer), Err(link));
+    let (needed, found) = (Line::BUFFER, Line::BUFFER - 1);
+    let short = a.line.transmit(0, &a.node, 0, &mut buffer[..found]);
+    assert_eq!(short, Err(ExchangeError::Buffer { needed, found }));
+    assert_eq!((a.fingerprint(), *a.line.counters()), state);
+    assert!(a.line.transmit(0, &a.node, 0, &mut buffer).unwrap().is_some());
+    assert_eq!(link.to_string(), "there is no link 2: the exchange has 2, counted from 0");
 }
 
 #[test]
@@ -681,14 +697,11 @@ fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)
     let (node, mut found) = (gt(0), Vec::new());
     for (tag, &(to, ask)) in (1..).zip(requests) {
         let body = Body::Request(Request { to, echo: 0, tag, ask });
-        line.receive(
-            1,
-            &encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }),
-            0,
-        );
+        let request = Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body };
+        line.receive(1, &encode(&request), 0).unwrap();
         let mut buffer = [0; Line::BUFFER];
-        assert_eq!(line.transmit(0, &node, 0, &mut buffer), None, "nobody asked there");
-        while let Some(len) = line.transmit(1, &node, 0, &mut buffer) {
+        assert_eq!(line.transmit(0, &node, 0, &mut buffer), Ok(None), "nobody asked there");
+        while let Some(len) = line.transmit(1, &node, 0, &mut buffer).unwrap() {
             messages(&buffer[..len], |message| {
                 let Body::Reply(reply) = message.body else { panic!("not a reply") };
                 let Answer::Refused(trouble) = reply.answer else { panic!("not a refusal") };

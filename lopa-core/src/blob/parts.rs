@@ -49,7 +49,8 @@ pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
     }
     let [alpha, beta, lambda, gamma, tau] = head.steps.map(f32::from_bits);
     let [retry, retry_most, delay, silence, patience, probe] = head.timing;
-    if retry == 0 || probe == 0 || patience == 0 || silence < 16 {
+    let timing = Timing { retry, retry_most, delay, silence, patience, probe };
+    if !timing.is_sound() {
         return Err(value("timing"));
     }
     for (name, bad) in [
@@ -83,7 +84,7 @@ pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
             },
         },
         chunk: head.chunk,
-        timing: Timing { retry, retry_most, delay, silence, patience, probe },
+        timing,
         baud: head.baud,
         wiring: match head.wiring {
             0 => Wiring::Direct,

@@ -155,12 +155,10 @@ impl<'a> Blob<'a> {
         self.problem.dimensions()
     }
 
-    /// Fills x₀ in.
-    pub fn start(&self, x: &mut [f32]) {
-        match self.start {
-            Start::Number(x0) => x.fill(x0),
-            Start::Vector(x0) => x.iter_mut().zip(x0).for_each(|(x, x0)| *x = *x0),
-        }
+    /// x₀.
+    #[must_use]
+    pub const fn start(&self) -> Start<'a> {
+        self.start
     }
 
     /// The neighbours, in order of their numbers.
@@ -252,7 +250,10 @@ impl<'a> Blob<'a> {
         let (x, y, z, delta) = (take(outer)?, take(outer)?, take(outer)?, take(tracked)?);
         let (theta, v) = (take(inner)?, take(inner)?);
         let scratch = Scratch { direction: take(inner)?, workspace: take(workspace)? };
-        self.start(x);
+        match self.start {
+            Start::Number(x0) => x.fill(x0),
+            Start::Vector(x0) => x.iter_mut().zip(x0).for_each(|(x, x0)| *x = *x0),
+        }
         let buffers = Buffers { x, y, z, theta, v, delta };
         let node = Node::new(self.problem, self.scheme(), self.config(), buffers);
         Ok((node.map_err(BlobError::Node)?, scratch))

@@ -6,14 +6,14 @@
 //!
 //! ```text
 //! loop {
-//!     exchange.receive(link, bytes, now);                       // whatever was received
+//!     exchange.receive(link, bytes, now)?;                      // whatever was received
 //!     match exchange.advance(&mut node, now) {
 //!         Step::Compute => node.compute(&mut scratch)?,         // then advance again
 //!         Step::Wait | Step::Paused | Step::Finished => {}
 //!         Step::Diverged(divergence) => …
 //!         Step::Mismatch => …                                   // the node was changed behind its back
 //!     }
-//!     while let Some(len) = exchange.transmit(link, &node, now, &mut buffer) { … }
+//!     while let Some(len) = exchange.transmit(link, &node, now, &mut buffer)? { … }
 //!     sleep until bytes come or exchange.deadline()
 //! }
 //! ```
@@ -67,6 +67,7 @@
 //! times as much (`a_window_keeps_a_line_busy`).
 
 mod advancing;
+mod error;
 mod greeting;
 mod membership;
 mod neighbour;
@@ -75,6 +76,7 @@ mod settings;
 mod speaking;
 mod starting;
 
+pub use error::ExchangeError;
 pub use neighbour::Standing;
 pub use settings::{Micros, Peer, Settings, SettingsError, Timing};
 
@@ -290,9 +292,18 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         self.table.trouble = trouble;
     }
 
-    /// Takes in bytes from a link, in pieces of any size.
-    pub fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) {
-        let Some(reader) = self.readers.get_mut(link) else { return };
+    /// Takes in bytes from a link, in pieces of any size. Bytes that make no sense are counted, and are not an error.
+    ///
+    /// # Errors
+    /// Refuses a link that it does not have.
+    pub fn receive(
+        &mut self,
+        link: usize,
+        bytes: &[u8],
+        now: Micros,
+    ) -> Result<(), ExchangeError> {
+        let unknown = ExchangeError::Link { link, links: LINKS };
+        let reader = self.readers.get_mut(link).ok_or(unknown)?;
         let count = &mut self.table.counters.received_bytes;
         *count = count.saturating_add(bytes.len() as u64);
         for &byte in bytes {
@@ -300,6 +311,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
                 self.table.frame(link, frame, now);
             }
         }
+        Ok(())
     }
 
     /// Does what can be done with what was received: deaths, new epochs, mixing.
@@ -309,25 +321,31 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
 
     /// Writes the next frame for a link into `out`, if there is something to say, and returns its length.
     ///
-    /// `out` needs [`Exchange::BUFFER`] bytes; with fewer nothing is ever said.
+    /// # Errors
+    /// Refuses a link that it does not have, and fewer than [`Exchange::BUFFER`] bytes.
     pub fn transmit<L: Learner + ?Sized>(
         &mut self,
         link: usize,
         learner: &L,
         now: Micros,
         out: &mut [u8],
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>, ExchangeError> {
+        if link >= LINKS {
+            return Err(ExchangeError::Link { link, links: LINKS });
+        }
         if out.len() < Self::BUFFER {
-            return None;
+            return Err(ExchangeError::Buffer { needed: Self::BUFFER, found: out.len() });
         }
         let (state, evaluations) = (learner.state(), learner.evaluations());
-        let end = self.table.transmit(link, &state, &evaluations, now, out)?;
+        let written = self.table.transmit(link, &state, &evaluations, now, out);
         // Here, where the message is gone from the stack.
-        let len = cobs::close(&self.table.settings.seal, out, end)?;
-        let count = &mut self.table.counters;
-        bump(&mut count.sent);
-        count.sent_bytes = count.sent_bytes.saturating_add(len as u64);
-        Some(len)
+        let len = written.and_then(|end| cobs::close(&self.table.settings.seal, out, end));
+        if let Some(len) = len {
+            let count = &mut self.table.counters;
+            bump(&mut count.sent);
+            count.sent_bytes = count.sent_bytes.saturating_add(len as u64);
+        }
+        Ok(len)
     }
 
     /// When to call [`Exchange::advance`] and [`Exchange::transmit`] again, even if no bytes come.
@@ -370,7 +388,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         self.table.checkpoint.is_some()
     }
 
-    /// Tells the host that asked whether its checkpoint was written.
+    /// Tells the host that asked whether its checkpoint was written; does nothing if none has asked.
     pub fn checkpoint_written(&mut self, written: bool) {
         if let Some(asked) = self.table.checkpoint.take() {
             (self.table.answer, self.table.written) = (Some(asked), written);

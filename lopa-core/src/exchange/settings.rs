@@ -41,6 +41,11 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// Whether an exchange can work with these times.
+    pub(crate) const fn is_sound(&self) -> bool {
+        self.retry > 0 && self.probe > 0 && self.patience > 0 && self.silence >= 64
+    }
+
     /// After this long without a sign of life a neighbour is asked for one.
     pub(super) const fn doubt(&self) -> Micros {
         self.silence / 4

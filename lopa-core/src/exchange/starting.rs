@@ -2,7 +2,7 @@
 
 use super::Table;
 use super::neighbour::Neighbour;
-use super::settings::{Micros, Peer, Settings, SettingsError, Timing};
+use super::settings::{Micros, Peer, Settings, SettingsError};
 use crate::epoch::Epoch;
 use crate::node::{Phase, Scheme, State};
 use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
@@ -82,8 +82,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         if settings.node > 0xffff {
             return Err(SettingsError::Number { node: settings.node });
         }
-        let Timing { retry, probe, patience, silence, .. } = settings.timing;
-        if retry == 0 || probe == 0 || patience == 0 || silence < 64 {
+        if !settings.timing.is_sound() {
             return Err(SettingsError::Timing);
         }
         let vectors = if settings.identity.scheme == Scheme::GradientTracking { 2 } else { 1 };

@@ -350,6 +350,9 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         I: IntoIterator<Item = Neighbour<'a>, IntoIter: Clone>,
     {
         const CHUNK: usize = 32;
+        if self.phase == Phase::Ready {
+            return Err(NodeError::OutOfTurn);
+        }
         let neighbours = neighbours.into_iter();
         while let Phase::Mixing { next } = self.phase {
             let (x, y) = (self.buffers.x.as_ref(), self.buffers.y.as_ref());

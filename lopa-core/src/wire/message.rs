@@ -459,7 +459,7 @@ impl Serialize for Floats<'_> {
     }
 }
 
-/// The floats in received bytes, in order.
+/// The floats in received bytes, in order; bytes behind the last whole float are left out.
 #[must_use]
 pub fn floats(bytes: &[u8]) -> impl ExactSizeIterator<Item = f32> + Clone + '_ {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))

@@ -64,6 +64,9 @@ const BUFFERED: usize = 256;
 /// Links of a node in a simulation, at most.
 pub const LINKS: usize = 16;
 
+/// What an exchange can refuse is checked before: an exchange with a link beyond [`LINKS`] is not made.
+const SOUND: &str = "links are those of the exchange, and buffers are long enough";
+
 /// A node with its exchange.
 #[derive(Debug)]
 struct Member<P, const WINDOW: usize, const VALUES: usize> {
@@ -88,7 +91,7 @@ impl<P, const WINDOW: usize, const VALUES: usize> Member<P, WINDOW, VALUES> {
             return;
         }
         if self.frozen.is_none() {
-            return self.exchange.receive(link, bytes, self.clock.local(now));
+            return self.exchange.receive(link, bytes, self.clock.local(now)).expect(SOUND);
         }
         let buffer = &mut self.inbox[link];
         let room = BUFFERED - buffer.len();
@@ -394,7 +397,8 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
         }
         let mut buffer = vec![0; Exchange::<LINKS, LINKS, VALUES, WINDOW>::BUFFER];
         let now = member.clock.local(self.now);
-        if let Some(len) = member.exchange.transmit(port.link, &member.node, now, &mut buffer) {
+        let sent = member.exchange.transmit(port.link, &member.node, now, &mut buffer);
+        if let Some(len) = sent.expect(SOUND) {
             buffer.truncate(len);
             let time = (len as u64 * 10_000_000).div_ceil(u64::from(self.linking.baud.max(1)));
             port.taken = self.now + time;

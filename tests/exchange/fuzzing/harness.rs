@@ -47,7 +47,7 @@ pub(super) const MOST_FRAMES: usize = 24;
 /// A script longer than this is cut.
 const MOST_OPS: usize = 4_096;
 
-type Tested = Exchange<3, LINKS, VALUES, WINDOW>;
+pub(super) type Tested = Exchange<3, LINKS, VALUES, WINDOW>;
 type TestedNode = Node<Quadratic<'static>, [f32; OUTER], [f32; INNER], [f32; OUTER]>;
 
 const PROBLEM: QuadraticParts<'static> = QuadraticParts {
