@@ -88,3 +88,10 @@ fn a_node_that_diverges_is_named() {
         Err(NetworkError::Node { node: 1, error })
     );
 }
+
+#[test]
+fn the_readme_and_the_docs_of_the_exchange_show_the_same_example() {
+    let page = include_str!("../docs/two-nodes.md");
+    let code = &page[page.find("```rust").unwrap()..];
+    assert!(include_str!("../README.md").contains(code));
+}

@@ -2,21 +2,9 @@
 //!
 //! A state machine without I/O: bytes in per link, bytes out per link, time as an argument, the next deadline
 //! as an answer. It never blocks, allocates or reads a clock, so the simulator, the emulator and a board run
-//! the same code:
+//! the same code.
 //!
-//! ```text
-//! loop {
-//!     exchange.receive(link, bytes, now)?;                      // whatever was received
-//!     match exchange.advance(&mut node, now) {
-//!         Step::Compute => node.compute(&mut scratch)?,         // then advance again
-//!         Step::Wait | Step::Paused | Step::Finished => {}
-//!         Step::Diverged(divergence) => …
-//!         Step::Mismatch => …                                   // the node was changed behind its back
-//!     }
-//!     while let Some(len) = exchange.transmit(link, &node, now, &mut buffer)? { … }
-//!     sleep until bytes come or exchange.deadline()
-//! }
-//! ```
+#![doc = include_str!("../../docs/two-nodes.md")]
 //!
 //! # How a round goes
 //!

@@ -1,7 +1,9 @@
 //! What an exchange is told before it starts.
 
 use crate::math;
-use crate::node::Scheme;
+use crate::node::{Node, Scheme};
+use crate::problem::Problem;
+use crate::vector::Storage;
 use crate::wire::{Identity, Seal};
 
 /// Time in microseconds, from any starting point, never going back.
@@ -109,6 +111,26 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The settings of a node that runs `rounds` rounds and sends `chunk` elements at a time: plain frames, boots that
+    /// are not counted, and no number for its problem.
+    #[must_use]
+    pub fn of<P: Problem, X: Storage, T: Storage, D: Storage>(
+        node: &Node<P, X, T, D>,
+        rounds: u64,
+        chunk: u32,
+        timing: Timing,
+    ) -> Self {
+        let (size, config) = (node.problem().dimensions(), node.config());
+        Self {
+            node: config.sampler.draws.node,
+            identity: Identity::new(0, size, node.scheme(), config, chunk, rounds),
+            rounds,
+            boot: 0,
+            timing,
+            seal: Seal::PLAIN,
+        }
+    }
+
     /// Those of an exchange that was not started.
     pub(super) const VACANT: Self = Self {
         node: 0,

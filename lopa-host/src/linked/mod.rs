@@ -18,7 +18,7 @@ use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Step, Timing};
 use lopa_core::network::Edge;
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
-use lopa_core::wire::{Identity, Seal};
+use lopa_core::wire::Seal;
 use port::{Port, ports};
 
 use crate::fault::Faults;
@@ -198,16 +198,9 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
         self.boots += 1;
         let Linking { chunk, timing, seal, ref clocks, .. } = self.linking;
         let clock = clocks.get(number).copied().unwrap_or_default();
-        let size = node.problem().dimensions();
-        let identity = Identity::new(0, size, node.scheme(), node.config(), chunk, self.rounds);
-        let settings = Settings {
-            node: number as u32,
-            identity,
-            rounds: self.rounds,
-            boot: if counted { self.boots } else { 0 },
-            timing,
-            seal,
-        };
+        let boot = if counted { self.boots } else { 0 };
+        let plain = Settings::of(&node, self.rounds, chunk, timing);
+        let settings = Settings { node: number as u32, boot, seal, ..plain };
         let now = clock.local(self.now);
         let exchange = Exchange::new(settings, &self.peers[number], &node, now)
             .map_err(|error| LinkedError::Settings { node: number, error })?;
