@@ -10,7 +10,8 @@ use crate::draw::{Draws, Purpose, Stream};
 /// How many samples a batch has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum BatchSize {
     /// Every sample once: the deterministic case.
     Full,
@@ -32,7 +33,8 @@ impl BatchSize {
 /// Whether the five oracles of a round look at batches of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum Sharing {
     /// Five independent batches a round, as the paper's assumptions ask.
     #[default]
@@ -44,7 +46,7 @@ pub enum Sharing {
 /// How a node draws its batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Sampler {
     /// Where the draws come from.
     pub draws: Draws,

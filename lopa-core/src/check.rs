@@ -12,7 +12,8 @@ use crate::vector::{add_scaled, dot, norm_squared};
 /// How far each oracle is from finite differences, relative to the size of what is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Report {
     /// ∇θ g against differences of g.
     pub inner_gradient: f32,
@@ -48,7 +49,8 @@ impl Report {
 /// Why a problem was not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum CheckError {
     /// The checker needs more memory: see [`memory`].
     Memory {

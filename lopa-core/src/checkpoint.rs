@@ -48,7 +48,8 @@ pub const fn len(scheme: Scheme, outer: usize, inner: usize) -> usize {
 /// Why a checkpoint was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum CheckpointError {
     /// A checkpoint can only be taken between rounds, not of a node that is mixing or diverged.
     MidRound,

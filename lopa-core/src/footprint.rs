@@ -21,7 +21,8 @@ use crate::node::{Buffers, Node, Scheme};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Footprint {
     /// The node's vectors: 4n + 2p floats with gradient tracking, 3n + 2p without.
     pub state: usize,

@@ -3,6 +3,10 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+// In public signatures, and re-exported so that a user has the same versions.
+#[doc(no_inline)]
+pub use {heapless, rand_core};
+
 pub mod batch;
 pub mod blob;
 pub mod check;

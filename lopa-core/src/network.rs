@@ -7,7 +7,7 @@ use crate::vector::{Storage, add_gap};
 /// One direction of a link: `node` listens to `neighbour`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Edge {
     /// The node that listens.
     pub node: u32,
@@ -20,7 +20,8 @@ pub struct Edge {
 /// Why an exchange was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum NetworkError {
     /// An edge names a node there is not, joins a node to itself, or is out of order.
     Edge {

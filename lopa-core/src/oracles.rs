@@ -7,7 +7,7 @@ use crate::problem::{Point, Problem};
 /// How often each oracle was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Evaluations {
     /// ∇θ g.
     pub inner_gradient: u64,

@@ -97,7 +97,7 @@ use crate::samples::{LabelKind, Row};
 /// The sizes of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Dimensions {
     /// n: the length of the shared outer variable x.
     pub outer: usize,
@@ -110,7 +110,7 @@ pub struct Dimensions {
 /// How many samples each level draws its batches from; zero where a level has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Population {
     /// Samples behind g.
     pub inner: usize,
@@ -254,7 +254,8 @@ impl<P: Predict + ?Sized> Predict for &P {
 /// Why a problem was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum ProblemError {
     /// The labels are of another kind than the problem learns from.
     Labels {

@@ -86,7 +86,7 @@ impl Labels<'_> {
 /// The kinds of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum LabelKind {
     /// Two classes.
     Binary,
@@ -99,7 +99,8 @@ pub enum LabelKind {
 /// Why a set of samples was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum SamplesError {
     /// There is no sample, or a sample has no feature.
     Empty,

@@ -19,6 +19,7 @@ pub enum SetName {
 /// Why a blob was refused.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum BlobError {
     /// The bytes do not begin like a blob, as erased flash does not.
     NotABlob,

@@ -3,6 +3,7 @@
 /// Why an exchange refused bytes, or to write a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum ExchangeError {
     /// There is no such link.
     Link {

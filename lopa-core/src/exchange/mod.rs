@@ -119,6 +119,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Learner for Node<P, X, T, D
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Step {
     /// Compute the node's half of the next round, then advance again.
     Compute,

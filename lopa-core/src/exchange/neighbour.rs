@@ -6,6 +6,7 @@ use crate::wire::Reason;
 /// How a node stands with a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Standing {
     /// Not met in this epoch yet: rounds wait for it.
     Unmet,

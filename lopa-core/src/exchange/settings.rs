@@ -12,7 +12,7 @@ pub type Micros = u64;
 /// A neighbour and the link that leads to it. Several neighbours can share a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Peer {
     /// The neighbour's number.
     pub node: u32,
@@ -25,7 +25,7 @@ pub struct Peer {
 /// When to lose patience.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Timing {
     /// A chunk is sent again when no acknowledgement came for this long; doubled each time in a row.
     pub retry: Micros,
@@ -153,6 +153,7 @@ impl Settings {
 /// Why settings were refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum SettingsError {
     /// A node's number is 2^16 or more.
     Number {

@@ -20,7 +20,7 @@ pub enum Variable {
 /// A variable was about to become infinite or NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Divergence {
     /// The round in which it happened.
     pub round: u64,
@@ -31,7 +31,8 @@ pub struct Divergence {
 /// Why a node refused to be made or to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum NodeError {
     /// A buffer is not as long as the problem asks.
     Length {

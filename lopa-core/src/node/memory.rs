@@ -47,7 +47,7 @@ impl<const P: usize, const W: usize> Default for Scratch<[f32; P], [f32; W]> {
 /// A node's variables, for reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
 pub struct State<'a> {
     /// Rounds completed.
     pub round: u64,

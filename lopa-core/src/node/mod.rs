@@ -41,7 +41,7 @@ pub enum Scheme {
 /// A node's settings, the same on all nodes but for the sampler's node number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Config {
     /// The step sizes.
     pub steps: StepSizes,
@@ -64,7 +64,7 @@ pub struct Neighbour<'a> {
 /// Where a node stands in its round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum Phase {
     /// Between rounds: [`Node::compute`] is next.
     Ready,

@@ -8,6 +8,7 @@ use crate::samples::{Row, Samples};
 /// One of the problems that come with the crate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum AnyProblem<'a> {
     /// Hyper-parameters of logistic regression.
     Logistic(Logistic<'a>),

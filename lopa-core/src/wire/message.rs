@@ -212,6 +212,7 @@ pub struct Refuse {
 /// Why a node will not work with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Reason {
     /// Another problem.
     Problem,

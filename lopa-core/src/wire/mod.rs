@@ -28,7 +28,7 @@ pub const fn message_len(values: usize) -> usize {
     if data > counters { data } else { counters }
 }
 
-/// Writes a message into `out` as one frame; `None` if it does not fit.
+/// Writes a message into `out` as one frame and returns its length; `None` if it does not fit.
 pub fn encode(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
     let end = write(message, seal, out)?;
     cobs::close(seal, out, end)
@@ -84,18 +84,5 @@ impl postcard::ser_flavors::Flavor for Unsealed<'_> {
 
     fn finalize(self) -> postcard::Result<usize> {
         self.0.end().ok_or(postcard::Error::SerializeBufferFull)
-    }
-}
-
-impl postcard::ser_flavors::Flavor for FrameWriter<'_> {
-    type Output = usize;
-
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.push(byte);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<usize> {
-        self.finish().ok_or(postcard::Error::SerializeBufferFull)
     }
 }

@@ -20,6 +20,7 @@ pub struct Trouble {
 /// What keeps a node from starting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Cause {
     /// There is no blob.
     NoBlob,

@@ -373,7 +373,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
                 let error = NodeError::Diverged(divergence);
                 return Err(LinkedError::Node { node: number, error });
             }
-            Step::Wait | Step::Paused | Step::Finished | Step::Mismatch => {}
+            _ => {}
         }
         Ok(())
     }

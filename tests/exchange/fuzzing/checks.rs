@@ -271,7 +271,7 @@ impl Harness {
                 }
                 Step::Paused => return assert!(self.paused),
                 Step::Wait => return,
-                Step::Mismatch => panic!("the settings describe the node"),
+                other => panic!("{other:?}, though the settings describe the node"),
             }
         }
     }
@@ -318,6 +318,7 @@ impl Harness {
             Err(ExchangeError::Buffer { needed, found }) => {
                 assert!(found == room && needed > room && needed <= LONGEST);
             }
+            Err(other) => panic!("{other:?}"),
             Ok(_) => assert!(link < LINKS && room >= Tested::BUFFER),
         }
         let len = sent.unwrap_or(None);

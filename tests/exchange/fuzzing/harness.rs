@@ -9,8 +9,8 @@ use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{
-    Answer, Ask, Body, Counters, Data, FrameReader, FrameWriter, HOST, Identity, LEAST_VALUES,
-    Message, Metrics, Reason, Refuse, Reply, Request, SEAL_LONGEST, Seal, Status, VERSION, frame_len,
+    Answer, Ask, Body, Counters, Data, FrameReader, HOST, Identity, LEAST_VALUES, Message,
+    Metrics, Reason, Refuse, Reply, Request, SEAL_LONGEST, Seal, Status, VERSION, frame_len,
     message_len, received_len,
 };
 
@@ -364,9 +364,5 @@ pub(super) fn message(sender: u32, session: u32, epoch: u64, body: Body<&[u8]>) 
 
 /// A message as a frame.
 pub(super) fn encode(message: &Message<&[u8]>) -> Vec<u8> {
-    let mut out = vec![0; 512];
-    let len =
-        postcard::serialize_with_flavor(message, FrameWriter::new(&Seal::PLAIN, &mut out)).unwrap();
-    out.truncate(len);
-    out
+    super::frame(&postcard::to_stdvec(message).unwrap())
 }
