@@ -81,6 +81,22 @@ fn the_readme_of_the_core_lists_every_module_and_feature() {
 }
 
 #[test]
+fn greetings_name_the_versions_that_decide_bits() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for lock in ["Cargo.lock", "firmware/Cargo.lock", "tests/fuzz/Cargo.lock"] {
+        let text = fs::read_to_string(root.join(lock)).unwrap();
+        let locked = |name: &str| {
+            let (_, package) = text.split_once(&format!("name = \"{name}\"\nversion = \""))?;
+            package.split('"').next()
+        };
+        let patch = lopa_core::math::LIBM_PATCH;
+        assert_eq!(locked("libm"), Some(&*format!("0.2.{patch}")), "{lock}: raise math::LIBM_PATCH");
+        // In math::IDENTITY it is one more: another version must be another number.
+        assert!(locked("micromath").is_none_or(|version| version == "2.1.0"), "{lock}");
+    }
+}
+
+#[test]
 fn every_source_file_says_what_it_is() {
     for dir in ["lopa-core", "lopa-host", "tests", "firmware"] {
         for (path, text) in sources(dir) {

@@ -6,7 +6,7 @@
 //! is little: a step of the shipped problems is no faster for it, on chips without an FPU either (see the rows
 //! with `micromath` in [what a step costs](crate#what-a-step-costs)). It is there for firmware
 //! that links `micromath` anyway. Other bits mean another trajectory, so all nodes of a fleet must be built
-//! alike; [`KIND`] tells which one a build has.
+//! alike; [`KIND`] is what a build has, and neighbours compare [`IDENTITY`].
 
 use crate::vector::LANES;
 use crate::widest::{self, Work};
@@ -24,6 +24,13 @@ pub enum Kind {
 
 /// The implementation this build uses.
 pub const KIND: Kind = if cfg!(feature = "micromath") { Kind::Micromath } else { Kind::Libm };
+
+/// The patch of `libm` 0.2 that this build uses. The crate is pinned, because another patch may change a bit.
+pub const LIBM_PATCH: u32 = 16;
+
+/// How float functions are computed, as neighbours compare it when they [meet](crate::wire::Identity): patches of `libm`
+/// 0.2 since 0.2.16, times two, plus one with `micromath` 2.1.0.
+pub const IDENTITY: u32 = 2 * (LIBM_PATCH - 16) + matches!(KIND, Kind::Micromath) as u32;
 
 /// e to the power of `a`. Infinite above 88.7, zero below -104 (below -87 with `micromath`).
 #[inline]

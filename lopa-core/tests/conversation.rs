@@ -138,16 +138,13 @@ fn whoever_differs_is_refused_and_both_say_why() {
         (Reason::Problem, |s| s.identity.problem += 1),
         (Reason::InnerDimension, |s| s.identity.inner += 1),
         (Reason::Scheme, |s| s.identity.scheme = Scheme::LocalGradient),
-        (Reason::Math, |s| s.identity.math = lopa_core::math::Kind::Micromath),
+        (Reason::Math, |s| s.identity.math += 1),
         (Reason::Chunk, |s| s.identity.chunk = 1),
         (Reason::Configuration, |s| s.identity.digest ^= 1),
     ];
     for (reason, change) in differ {
         let mut other = settings(1);
         change(&mut other);
-        if reason == Reason::Math && lopa_core::math::KIND == lopa_core::math::Kind::Micromath {
-            other.identity.math = lopa_core::math::Kind::Libm;
-        }
         let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(other, &[peer(0)]));
         talk(&mut a, &mut b, 6);
         let refused = Standing::Refused(reason);

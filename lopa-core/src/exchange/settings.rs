@@ -139,7 +139,7 @@ impl Settings {
             outer: 0,
             inner: 0,
             scheme: Scheme::LocalGradient,
-            math: math::KIND,
+            math: math::IDENTITY,
             chunk: 0,
             digest: 0,
         },

@@ -14,7 +14,7 @@ const DATA: usize = HEAD + (10 + 5) + (10 + 5 + 1 + ACKS * (5 + 5)) + 5;
 
 /// A greeting at its longest: the head, then the fields in the order of `Hello`, with `to`, `challenge` and `echo` first.
 const HELLO: usize =
-    HEAD + 3 * 5 + 3 + 5 + 3 * 10 + 5 + 1 + 4 + (5 + 5 + 5 + 1 + 1 + 5 + 10);
+    HEAD + 3 * 5 + 3 + 5 + 3 * 10 + 5 + 1 + 4 + (5 + 5 + 5 + 1 + 5 + 5 + 10);
 
 /// The least number of floats an exchange must have room for: a greeting has to fit, too.
 pub const LEAST_VALUES: usize = 8;

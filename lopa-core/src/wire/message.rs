@@ -137,8 +137,8 @@ pub struct Identity {
     pub inner: u32,
     /// LG or GT.
     pub scheme: Scheme,
-    /// Which exp and ln: they decide bits.
-    pub math: math::Kind,
+    /// Which exp and ln, to the patch, as [`math::IDENTITY`] numbers them: they decide bits.
+    pub math: u32,
     /// Elements of a chunk.
     pub chunk: u32,
     /// A digest of everything else: step sizes, seed, batches, rounds.
@@ -174,7 +174,7 @@ impl Identity {
             outer: u32::try_from(size.outer).unwrap_or(u32::MAX),
             inner: u32::try_from(size.inner).unwrap_or(u32::MAX),
             scheme,
-            math: math::KIND,
+            math: math::IDENTITY,
             chunk,
             digest,
         }
@@ -222,7 +222,7 @@ pub enum Reason {
     InnerDimension,
     /// LG here, GT there.
     Scheme,
-    /// Another implementation of exp and ln.
+    /// Another implementation or version of exp and ln.
     Math,
     /// Chunks of another length.
     Chunk,
@@ -241,7 +241,7 @@ impl core::fmt::Display for Reason {
             Self::OuterDimension => "its outer variable has another length",
             Self::InnerDimension => "its inner variable has another length",
             Self::Scheme => "one runs LG, the other GT",
-            Self::Math => "one was built with micromath, the other without",
+            Self::Math => "it was built with another version of libm, or one of the two with micromath",
             Self::Chunk => "its chunks have another length",
             Self::Configuration => "its step sizes, seed, batches or rounds differ",
             Self::Weight => "the two ends give their link different weights",
