@@ -22,6 +22,13 @@ impl Epoch {
         self.number >> 16
     }
 
+    /// How many times the network has changed who takes part: nodes that were lost, refused or came back. While it is 0,
+    /// a run over links has the bits of one without.
+    #[must_use]
+    pub const fn losses(self) -> u64 {
+        self.generation()
+    }
+
     /// The first epoch after this one that node `node` can begin.
     ///
     /// No other node begins one with that number. The node itself could: if power fails before a checkpoint holds the

@@ -2,7 +2,8 @@
 
 use super::neighbour::Neighbour;
 use super::settings::Micros;
-use super::{Learner, Step, Table};
+use super::session::Session;
+use super::{Learner, Step};
 use crate::node::{NodeError, Phase};
 use crate::vector::add_gap;
 
@@ -10,7 +11,7 @@ use crate::vector::add_gap;
 const PIECE: usize = 32;
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
         if let Phase::Diverged(divergence) = learner.phase() {

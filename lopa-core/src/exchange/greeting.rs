@@ -1,13 +1,13 @@
 //! Greetings: neighbours prove that they are there, here and now, and compare where they are.
 
-use super::neighbour::Standing;
+use super::neighbour::{Neighbour, Standing};
 use super::settings::Micros;
-use super::{Table, bump};
+use super::session::{Session, bump};
 use crate::epoch::Epoch;
 use crate::wire::{Body, Floats, Hello, Message, Reason, Refuse};
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     /// Acts on a greeting. Not inlined, as are other kinds of messages: a chip's stack must hold one of them only.
     #[inline(never)]
@@ -147,7 +147,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         if refuse.to != self.settings.node {
             return;
         }
-        let echoed = |n: &super::Neighbour| n.given && n.challenge == refuse.echo;
+        let echoed = |n: &Neighbour| n.given && n.challenge == refuse.echo;
         if sender == self.settings.node {
             self.duplicate |= self.neighbours.iter().any(echoed);
             return;

@@ -2,7 +2,7 @@
 
 use super::neighbour::Standing;
 use super::settings::Micros;
-use super::{Table, bump};
+use super::session::{Session, bump};
 use crate::epoch::Epoch;
 use crate::wire::Hello;
 
@@ -14,7 +14,7 @@ fn mixed(numbers: impl IntoIterator<Item = u32>) -> u32 {
 }
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     /// A challenge nobody was given before, for a neighbour or a host; never 0.
     ///

@@ -60,6 +60,7 @@ mod greeting;
 mod membership;
 mod neighbour;
 mod receiving;
+mod session;
 mod settings;
 mod speaking;
 mod starting;
@@ -68,11 +69,11 @@ pub use error::ExchangeError;
 pub use neighbour::Standing;
 pub use settings::{Micros, Peer, Settings, SettingsError, Timing};
 
-use neighbour::Neighbour;
-use starting::{Asked, Start};
+use session::{Session, bump};
+use starting::Start;
 
 use crate::epoch::Epoch;
-use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
+use crate::node::{Divergence, Node, NodeError, Phase, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
@@ -157,61 +158,7 @@ pub struct Exchange<
     const WINDOW: usize = 2,
 > {
     readers: [Unstuffer<Buffer<VALUES>>; LINKS],
-    table: Table<NEIGHBOURS, LINKS, VALUES, WINDOW>,
-}
-
-/// Everything but the readers, so that a frame can lie in its reader while it is acted on.
-#[derive(Debug, Clone)]
-struct Table<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-{
-    settings: Settings,
-    neighbours: heapless::Vec<Neighbour, NEIGHBOURS>,
-    /// Chunks of each neighbour that have come, the chunk at place p in the slot p modulo `WINDOW`.
-    values: [[[f32; VALUES]; WINDOW]; NEIGHBOURS],
-    counters: Counters,
-    /// What tells this life of the node from others: the boot number; for a node that cannot count its boots, a number
-    /// made from the first challenge it is given, and 0 before that.
-    session: u32,
-    epoch: Epoch,
-    /// The round in which the epoch began; for a node that booted in it, the round it had completed then.
-    start: u64,
-    /// It booted in this epoch: only those who did so in the same round are in step with it.
-    resumed: bool,
-    /// The node has yet to be told of the epoch.
-    restart: bool,
-    /// The next chunk to mix, counted through all rounds.
-    base: u64,
-    /// Chunks of a round.
-    chunks: u64,
-    /// The round the node works on, as of the last advance.
-    round: u64,
-    /// Whether it met anybody since it booted, or gave up waiting.
-    settled: bool,
-    /// Whether the node has computed its half of that round.
-    computed: bool,
-    paused: bool,
-    diverged: bool,
-    /// It takes no part any more: it diverged, or is not the node it was.
-    out: bool,
-    /// A node with this node's number was heard.
-    duplicate: bool,
-    /// How many challenges were made: makes the next one new.
-    challenges: u32,
-    /// What a host must echo to change something; and what it echoed last, with the tag of that request.
-    host_challenge: u32,
-    changed: (u32, u32),
-    /// A host's request to be answered on each link.
-    asked: [Asked; LINKS],
-    /// A checkpoint a host asked for: the link and the tag.
-    checkpoint: Option<(usize, u32)>,
-    /// An answer about a checkpoint: the link, the tag; and whether it was written.
-    answer: Option<(usize, u32)>,
-    written: bool,
-    /// A refusal of a node whose number is taken: the link, the number, its challenge.
-    refuse_twin: Option<(usize, u32, u32)>,
-    /// Whether the node starts, and why it does not.
-    state: Start,
-    trouble: Trouble,
+    session: Session<NEIGHBOURS, LINKS, VALUES, WINDOW>,
 }
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
@@ -246,7 +193,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             assert!(WINDOW >= 1 && WINDOW <= 32, "WINDOW must be 1 to 32");
             assert!(LINKS >= 1 && LINKS <= 255, "LINKS must be 1 to 255");
         }
-        Self { readers: [const { Unstuffer::new(Buffer::EMPTY) }; LINKS], table: Table::vacant() }
+        Self { readers: [const { Unstuffer::new(Buffer::EMPTY) }; LINKS], session: Session::vacant() }
     }
 
     /// Starts anew, as [`Exchange::new`] does.
@@ -261,9 +208,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         now: Micros,
     ) -> Result<(), SettingsError> {
         self.readers.iter_mut().for_each(Unstuffer::reset);
-        let started = self.table.start(settings, peers, &learner.state(), learner.phase(), now);
+        let started = self.session.start(settings, peers, &learner.state(), learner.phase(), now);
         if started.is_err() {
-            self.table.neighbours.clear();
+            self.session.neighbours.clear();
         }
         started
     }
@@ -273,12 +220,12 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// Its number may be unknown, as that of a node without a blob is. Then it answers whoever is asked, under the number
     /// that was asked.
     pub fn decline(&mut self, node: Option<u32>, trouble: Trouble) {
-        self.table.neighbours.clear();
-        self.table.settings.node = node.unwrap_or(0);
+        self.session.neighbours.clear();
+        self.session.settings.node = node.unwrap_or(0);
         // It may not know its key; all it says is why it does not start.
-        self.table.settings.seal = Seal::PLAIN;
-        self.table.state = if node.is_some() { Start::Declined } else { Start::Nameless };
-        self.table.trouble = trouble;
+        self.session.settings.seal = Seal::PLAIN;
+        self.session.state = if node.is_some() { Start::Declined } else { Start::Nameless };
+        self.session.trouble = trouble;
     }
 
     /// Takes in bytes from a link, in pieces of any size. Bytes that make no sense are counted, and are not an error.
@@ -293,11 +240,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     ) -> Result<(), ExchangeError> {
         let unknown = ExchangeError::Link { link, links: LINKS };
         let reader = self.readers.get_mut(link).ok_or(unknown)?;
-        let count = &mut self.table.counters.received_bytes;
+        let count = &mut self.session.counters.received_bytes;
         *count = count.saturating_add(bytes.len() as u64);
         for &byte in bytes {
-            if let Some(frame) = reader.push(byte, &self.table.settings.seal) {
-                self.table.frame(link, frame, now);
+            if let Some(frame) = reader.push(byte, &self.session.settings.seal) {
+                self.session.frame(link, frame, now);
             }
         }
         Ok(())
@@ -305,7 +252,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
 
     /// Does what can be done with what was received: deaths, new epochs, mixing.
     pub fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
-        self.table.advance(learner, now)
+        self.session.advance(learner, now)
     }
 
     /// Writes the next frame for a link into `out`, if there is something to say, and returns its length.
@@ -326,11 +273,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             return Err(ExchangeError::Buffer { needed: Self::BUFFER, found: out.len() });
         }
         let (state, evaluations) = (learner.state(), learner.evaluations());
-        let written = self.table.transmit(link, &state, &evaluations, now, out);
+        let written = self.session.transmit(link, &state, &evaluations, now, out);
         // Here, where the message is gone from the stack.
-        let len = written.and_then(|end| cobs::close(&self.table.settings.seal, out, end));
+        let len = written.and_then(|end| cobs::close(&self.session.settings.seal, out, end));
         if let Some(len) = len {
-            let count = &mut self.table.counters;
+            let count = &mut self.session.counters;
             bump(&mut count.sent);
             count.sent_bytes = count.sent_bytes.saturating_add(len as u64);
         }
@@ -340,86 +287,49 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// When to call [`Exchange::advance`] and [`Exchange::transmit`] again, even if no bytes come.
     #[must_use]
     pub fn deadline(&self) -> Micros {
-        self.table.deadline()
+        self.session.deadline()
     }
 
     /// What the links have done.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.table.counters
+        &self.session.counters
     }
 
     /// The epoch.
     #[must_use]
     pub const fn epoch(&self) -> Epoch {
-        self.table.epoch
+        self.session.epoch
     }
 
     /// How the node stands with its neighbours, in order of their numbers.
     pub fn standings(&self) -> impl Iterator<Item = (u32, Standing)> {
-        self.table.neighbours.iter().map(|n| (n.peer.node, n.standing))
+        self.session.neighbours.iter().map(|n| (n.peer.node, n.standing))
     }
 
     /// Whether another node with this node's number was heard.
     #[must_use]
     pub const fn duplicate(&self) -> bool {
-        self.table.duplicate
+        self.session.duplicate
     }
 
     /// Pauses after the round, or goes on, as a host can ask too.
     pub const fn pause(&mut self, paused: bool) {
-        self.table.paused = paused;
+        self.session.paused = paused;
     }
 
     /// Whether a host asked for a checkpoint; answer with [`Exchange::checkpoint_written`].
     #[must_use]
     pub const fn checkpoint_asked(&self) -> bool {
-        self.table.checkpoint.is_some()
+        self.session.checkpoint.is_some()
     }
 
     /// Tells the host that asked whether its checkpoint was written; does nothing if none has asked.
     pub fn checkpoint_written(&mut self, written: bool) {
-        if let Some(asked) = self.table.checkpoint.take() {
-            (self.table.answer, self.table.written) = (Some(asked), written);
+        if let Some(asked) = self.session.checkpoint.take() {
+            (self.session.answer, self.session.written) = (Some(asked), written);
         }
     }
-}
-
-impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
-{
-    /// Where the values of a chunk lie.
-    fn slot(chunk: u64) -> usize {
-        chunk.checked_rem(WINDOW as u64).map_or(0, |slot| slot as usize)
-    }
-
-    /// The elements of a chunk.
-    fn elements(&self, chunk: u64) -> core::ops::Range<usize> {
-        let size = self.settings.identity.chunk as usize;
-        let outer = self.settings.identity.outer as usize;
-        let at = chunk.checked_rem(self.chunks).unwrap_or(0) as usize;
-        let start = at.saturating_mul(size).min(outer);
-        start..start.saturating_add(size).min(outer)
-    }
-
-    /// The first chunk, counted through all rounds, that cannot have been sent yet.
-    fn sent_up_to(&self) -> u64 {
-        self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks)
-    }
-
-    fn tracking(&self) -> bool {
-        self.settings.identity.scheme == Scheme::GradientTracking
-    }
-}
-
-/// Counts one more; a counter stays at its highest value.
-fn bump(counter: &mut u64) {
-    *counter = counter.saturating_add(1);
-}
-
-/// The neighbour with a number, if that link leads to it.
-fn find(neighbours: &mut [Neighbour], link: usize, node: u32) -> Option<&mut Neighbour> {
-    neighbours.iter_mut().find(|n| n.is(link, node))
 }
 
 #[cfg(feature = "defmt")]
@@ -427,13 +337,13 @@ impl<const N: usize, const L: usize, const V: usize, const W: usize> defmt::Form
     for Exchange<N, L, V, W>
 {
     fn format(&self, f: defmt::Formatter<'_>) {
-        let t = &self.table;
+        let session = &self.session;
         defmt::write!(
             f,
             "Exchange of node {} (epoch {}, round {})",
-            t.settings.node,
-            t.epoch.number,
-            t.round
+            session.settings.node,
+            session.epoch.number,
+            session.round
         );
     }
 }

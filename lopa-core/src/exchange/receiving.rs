@@ -2,11 +2,12 @@
 
 use super::neighbour::{Standing, bit};
 use super::settings::Micros;
-use super::{Asked, Start, Table, bump, find};
+use super::session::{Session, bump, find};
+use super::starting::{Asked, Start};
 use crate::wire::{self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Request};
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) fn frame(&mut self, link: usize, frame: Result<&[u8], FrameError>, now: Micros) {
         let count = &mut self.counters;

@@ -2,7 +2,8 @@
 
 use super::neighbour::{Neighbour, Standing};
 use super::settings::Micros;
-use super::{Start, Table};
+use super::session::Session;
+use super::starting::Start;
 use crate::node::{State, Variable};
 use crate::oracles::Evaluations;
 use crate::wire::{
@@ -10,7 +11,7 @@ use crate::wire::{
 };
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     /// Not generic over the learner: a program has it once.
     pub(super) fn transmit(

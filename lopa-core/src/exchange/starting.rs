@@ -1,7 +1,7 @@
 //! How an exchange begins: vacant, started, or declined.
 
-use super::Table;
 use super::neighbour::Neighbour;
+use super::session::Session;
 use super::settings::{Micros, Peer, Settings, SettingsError};
 use crate::epoch::Epoch;
 use crate::node::{Phase, Scheme, State};
@@ -35,7 +35,7 @@ impl Asked {
 }
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
-    Table<NEIGHBOURS, LINKS, VALUES, WINDOW>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) const fn vacant() -> Self {
         Self {

@@ -242,8 +242,8 @@ impl Harness {
     /// Everything in the exchange but its readers and counters.
     fn inside(&self) -> String {
         let text = format!("{:?}", self.exchange);
-        let (_, table) = text.split_once("table: ").unwrap();
-        let (head, rest) = table.split_once("Counters {").unwrap();
+        let (_, session) = text.split_once("session: Session {").unwrap();
+        let (head, rest) = session.split_once("Counters {").unwrap();
         let (_, tail) = rest.split_once('}').unwrap();
         [head, tail].concat()
     }
