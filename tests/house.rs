@@ -90,7 +90,11 @@ fn greetings_name_the_versions_that_decide_bits() {
             package.split('"').next()
         };
         let patch = lopa_core::math::LIBM_PATCH;
-        assert_eq!(locked("libm"), Some(&*format!("0.2.{patch}")), "{lock}: raise math::LIBM_PATCH");
+        assert_eq!(
+            locked("libm"),
+            Some(&*format!("0.2.{patch}")),
+            "{lock}: raise math::LIBM_PATCH"
+        );
         // In math::IDENTITY it is one more: another version must be another number.
         assert!(locked("micromath").is_none_or(|version| version == "2.1.0"), "{lock}");
     }

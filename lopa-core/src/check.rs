@@ -1,7 +1,7 @@
-//! Is a problem's calculus right? Its derivatives against finite differences.
+//! Checks the derivatives of a problem against finite differences.
 //!
-//! Floats have seven digits, and a difference of two losses loses most of them: the checker finds a wrong
-//! sign, a factor of two and a forgotten term, not an error in the fourth digit.
+//! Floats have seven digits, and the difference of two losses loses most of them: the checker finds a wrong sign, a
+//! factor of two or a missing term, but not an error in the fourth digit.
 
 use crate::batch::Batch;
 use crate::draw::{Draws, Purpose, Stream};
@@ -30,7 +30,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The largest of them; a right problem stays below about 0.01, a wrong one is near 1.
+    /// The largest of them: below about 0.01 for a correct problem, near 1 for a wrong one.
     #[must_use]
     pub fn worst(&self) -> f32 {
         [
@@ -59,7 +59,7 @@ pub enum CheckError {
         /// The floats given.
         found: usize,
     },
-    /// A vector is not as long as the problem says.
+    /// A vector does not have the length that the problem gives.
     Length {
         /// Which one.
         name: &'static str,
@@ -199,7 +199,7 @@ pub fn derivatives<P: Problem + ?Sized>(
     })
 }
 
-/// The largest difference seen, and the size of what was compared.
+/// The largest difference so far, and the size of what was compared.
 #[derive(Clone, Copy, Default)]
 struct Error {
     difference: f32,
@@ -257,9 +257,8 @@ mod tests {
             rigidity: 0.5,
         };
         let problem = Quadratic::new(parts).unwrap();
-        let check = |x, theta, v, room| {
-            derivatives(&problem, Point { x, theta }, v, &mut [0.0; 8][..room])
-        };
+        let check =
+            |x, theta, v, room| derivatives(&problem, Point { x, theta }, v, &mut [0.0; 8][..room]);
         assert!(check(one, one, one, memory(1, 1, 0)).is_ok());
         let short = |name| Err(CheckError::Length { name, needed: 1, found: 0 });
         assert_eq!(check(&[], one, one, 8), short("x"));

@@ -1,5 +1,5 @@
-//! With the feature `defmt` every public type can be logged. This list does not compile otherwise, and a
-//! test across the crates checks that it is complete.
+//! With the feature `defmt`, every public type can be logged: otherwise this list does not compile. A test checks that the
+//! list is complete.
 
 use defmt::Format;
 

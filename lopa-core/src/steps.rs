@@ -68,7 +68,7 @@ impl StepSizes {
         self.lambda
     }
 
-    /// γ: the momentum, the share of the newest hypergradient.
+    /// γ: the momentum, which is the share of the newest hypergradient.
     #[must_use]
     pub const fn gamma(&self) -> f32 {
         self.gamma
@@ -81,7 +81,7 @@ impl StepSizes {
     }
 }
 
-/// A step size out of its range.
+/// A step size out of range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[derive(serde::Serialize)]
@@ -106,7 +106,7 @@ impl core::fmt::Display for StepSizeError {
 
 impl core::error::Error for StepSizeError {}
 
-/// What a file or a message may say before it is checked.
+/// Step sizes as a file contains them, before they are checked.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Unchecked {
     alpha: f32,

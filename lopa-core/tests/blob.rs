@@ -240,7 +240,7 @@ fn what_does_not_fit_is_named() {
         (Capacity { floats: blob.floats() - 1, ..room }, "floats of memory"),
         (Capacity { neighbours: 1, ..room }, "neighbours"),
         (Capacity { links: 1, ..room }, "links"),
-        (Capacity { values: 3, ..room }, "floats a chunk"),
+        (Capacity { values: 3, ..room }, "floats per chunk"),
     ] {
         let error = blob.fits(&room).unwrap_err();
         assert!(matches!(error, BlobError::Capacity { name, .. } if name == short), "{error}");
@@ -383,7 +383,7 @@ fn culprits_are_named() {
         (25, f32::INFINITY.to_bits(), "x0 is out of range"),
         (32, 63, "timing is out of range"),
         (38, 3, "encoding of features is out of range"),
-        (39, 400, "\"features\" is not as long"),
+        (39, 400, "\"features\" does not have the length"),
         (41, 0, "training set: scale must be finite"),
         (48, 3, "neighbour 0 of the blob"),
         (57, 9, "training set: the label of row 0 is out of range"),

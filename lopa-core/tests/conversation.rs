@@ -749,7 +749,7 @@ fn what_is_short_is_named() {
         ("neighbours", Cause::Neighbours, "its blob has 9 neighbours, its image has room for 8"),
         ("links", Cause::Links, "its blob needs 9 links, its board has 8"),
         (
-            "floats a chunk",
+            "floats per chunk",
             Cause::Chunk,
             "its blob's chunks have 9 floats, its image has room for 8",
         ),

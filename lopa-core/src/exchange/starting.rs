@@ -1,4 +1,4 @@
-//! How an exchange begins: vacant, started, or declined.
+//! How an exchange begins: vacant, started or declined.
 
 use super::neighbour::Neighbour;
 use super::session::Session;
@@ -12,13 +12,13 @@ use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
 pub(super) enum Start {
     /// It does.
     Sound,
-    /// It does not, and knows its number.
+    /// It does not, but knows its number.
     Declined,
     /// It does not, and has no number.
     Nameless,
 }
 
-/// A host's request, if one waits. Vacant it has no bit set: see `Exchange::vacant`.
+/// A host's request, if one is waiting. All its bits are zero at first: see `Exchange::vacant`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub waits: bool,
@@ -70,7 +70,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         }
     }
 
-    /// Starts anew, field by field: a copy of all would be large.
+    /// Starts from scratch, field by field: a copy of the whole would be large.
     pub(super) fn start(
         &mut self,
         settings: Settings,
@@ -110,7 +110,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         let mut total = 0.0;
         let mut last = None;
         for _ in peers {
-            // In order of their numbers, whatever order they are given in.
+            // In order of their numbers, in whatever order they are given.
             let next = peers.iter().filter(|peer| last.is_none_or(|last| peer.node > last));
             let Some(peer) = next.min_by_key(|peer| peer.node) else {
                 let twice = |a: &&Peer| peers.iter().filter(|b| a.node == b.node).count() > 1;

@@ -1,4 +1,4 @@
-//! The memory a node needs for one message from a neighbour or a host.
+//! The memory for one received message.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -13,16 +13,15 @@ pub(super) const HEAD: usize = 1 + 5 + 5 + 10 + 1;
 const DATA: usize = HEAD + (10 + 5) + (10 + 5 + 1 + ACKS * (5 + 5)) + 5;
 
 /// A greeting at its longest: the head, then the fields in the order of `Hello`, with `to`, `challenge` and `echo` first.
-const HELLO: usize =
-    HEAD + 3 * 5 + 3 + 5 + 3 * 10 + 5 + 1 + 4 + (5 + 5 + 5 + 1 + 5 + 5 + 10);
+const HELLO: usize = HEAD + 3 * 5 + 3 + 5 + 3 * 10 + 5 + 1 + 4 + (5 + 5 + 5 + 1 + 5 + 5 + 10);
 
-/// The least number of floats an exchange must have room for: a greeting has to fit, too.
+/// The least number of floats an exchange must have room for, so that a greeting fits too.
 pub const LEAST_VALUES: usize = 8;
 
 const _: () = assert!(HELLO <= received_len(LEAST_VALUES), "a greeting must fit any buffer");
 
-/// The longest message that a node with room for `values` floats understands, [`LEAST_VALUES`] or more. Hosts receive
-/// longer ones: see [`message_len`](super::message_len).
+/// The longest message that a node with room for `values` floats understands; `values` is at least [`LEAST_VALUES`]. Hosts
+/// receive longer ones: see [`message_len`](super::message_len).
 #[must_use]
 pub const fn received_len(values: usize) -> usize {
     DATA + 4 * values
@@ -30,7 +29,7 @@ pub const fn received_len(values: usize) -> usize {
 
 /// Room for a message with `VALUES` floats and its seal, as one slice of bytes.
 ///
-/// A length computed from a const generic cannot be written down in stable Rust, but a structure of two arrays can.
+/// Stable Rust cannot compute an array's length from a const generic, but a structure of two arrays has the right size.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C, packed)]
 pub(crate) struct Buffer<const VALUES: usize> {

@@ -15,7 +15,7 @@ pub use message::{
 pub use seal::{KEY_BYTES, Seal};
 pub use trouble::{Cause, Trouble};
 
-/// The bytes of the longest seal of this build.
+/// The length of the longest seal of this build in bytes.
 pub const SEAL_LONGEST: usize = seal::LONGEST;
 
 /// The longest message that a node with room for `values` floats sends: every number of its head at its longest. At least
@@ -34,19 +34,19 @@ pub fn encode(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Opt
     cobs::close(seal, out, end)
 }
 
-/// Writes a message into `out`, to be [closed](cobs::close) when the message is gone from a chip's stack; `None` if it
+/// Writes a message into `out`, to be [closed](cobs::close) when the message is no longer on a chip's stack; `None` if it
 /// does not fit.
 pub(crate) fn write(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
     postcard::serialize_with_flavor(message, Unsealed(FrameWriter::new(seal, out))).ok()
 }
 
-/// Why a frame with a right checksum is no message.
+/// Why a frame with a correct checksum is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum MessageError {
     /// Another version of the protocol, from this sender.
     Version {
-        /// Who spoke.
+        /// The node that sent it.
         sender: u32,
     },
     /// Not a message of this version.
@@ -56,8 +56,8 @@ pub enum MessageError {
 /// Reads the message in a frame.
 ///
 /// # Errors
-/// Tells another version of the protocol from nonsense.
-// Not inlined: what it needs of a chip's stack is free again when the message is acted on.
+/// Distinguishes other versions of the protocol from invalid messages.
+// Not inlined, so that its part of a chip's stack is free again when the message is handled.
 #[inline(never)]
 pub fn decode(frame: &[u8]) -> Result<Message<&[u8]>, MessageError> {
     let (&version, rest) = frame.split_first().ok_or(MessageError::Malformed)?;

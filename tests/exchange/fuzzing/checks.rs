@@ -10,7 +10,8 @@ use lopa_core::wire::{
 
 use super::actor::Actor;
 use super::harness::{
-    COUNTERS, Harness, LINKS, LONGEST, MOST_FRAMES, NODE, OUTER, TIMING, Tested, VALUES, WINDOW, encode,
+    COUNTERS, Harness, LINKS, LONGEST, MOST_FRAMES, NODE, OUTER, TIMING, Tested, VALUES, WINDOW,
+    encode,
 };
 
 /// What is known in advance of a frame that is well-formed.

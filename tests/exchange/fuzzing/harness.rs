@@ -9,9 +9,9 @@ use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{
-    Answer, Ask, Body, Counters, Data, FrameReader, HOST, Identity, LEAST_VALUES, Message,
-    Metrics, Reason, Refuse, Reply, Request, SEAL_LONGEST, Seal, Status, VERSION, frame_len,
-    message_len, received_len,
+    Answer, Ask, Body, Counters, Data, FrameReader, HOST, Identity, LEAST_VALUES, Message, Metrics,
+    Reason, Refuse, Reply, Request, SEAL_LONGEST, Seal, Status, VERSION, frame_len, message_len,
+    received_len,
 };
 
 use super::actor::Actor;
