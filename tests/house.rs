@@ -64,6 +64,44 @@ fn the_core_forbids_unsafe_and_has_no_allocator() {
 }
 
 #[test]
+fn the_readme_of_the_core_lists_every_module_and_feature() {
+    let text = |path| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lopa-core").join(path);
+        fs::read_to_string(path).unwrap()
+    };
+    let (readme, root, manifest) = (text("README.md"), text("src/lib.rs"), text("Cargo.toml"));
+    let modules = root.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    for module in modules {
+        assert!(readme.contains(&format!("| [`{module}`] |")), "module {module}");
+    }
+    let features = manifest.split_once("[features]").unwrap().1.split_once("\n[").unwrap().0;
+    for (feature, _) in features.lines().filter_map(|line| line.split_once(" = [")) {
+        let listed = readme.contains(&format!("- `{feature}`: "));
+        assert!(listed || feature == "default", "feature {feature}");
+    }
+}
+
+#[test]
+fn greetings_name_the_versions_that_decide_bits() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for lock in ["Cargo.lock", "firmware/Cargo.lock", "tests/fuzz/Cargo.lock"] {
+        let text = fs::read_to_string(root.join(lock)).unwrap();
+        let locked = |name: &str| {
+            let (_, package) = text.split_once(&format!("name = \"{name}\"\nversion = \""))?;
+            package.split('"').next()
+        };
+        let patch = lopa_core::math::LIBM_PATCH;
+        assert_eq!(
+            locked("libm"),
+            Some(&*format!("0.2.{patch}")),
+            "{lock}: raise math::LIBM_PATCH"
+        );
+        // In math::IDENTITY it is one more: another version must be another number.
+        assert!(locked("micromath").is_none_or(|version| version == "2.1.0"), "{lock}");
+    }
+}
+
+#[test]
 fn every_source_file_says_what_it_is() {
     for dir in ["lopa-core", "lopa-host", "tests", "firmware"] {
         for (path, text) in sources(dir) {

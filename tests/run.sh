@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 # Optional features of lopa-core for chips: those that change bytes or bits, which are tested, and the others.
 changing=(encrypt micromath)
-features=("${changing[@]}" defmt serde)
+features=("${changing[@]}" defmt)
 targets=(thumbv6m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf)
 boards=(nrf52840-dk nucleo-l476rg pico pico-2)
 
@@ -89,7 +89,7 @@ step "Tests on this machine"
 cargo test --locked --workspace
 
 step "Tests of the core's features"
-# Without the features that the host adds to the core; serde is one of these, and so it is tested above.
+# Without the features that the host adds to the core.
 for feature in "${changing[@]}"; do
   cargo test --locked -p lopa-core --features "$feature" --lib --test conversation
 done

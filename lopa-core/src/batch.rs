@@ -1,7 +1,7 @@
 //! Mini-batches: which samples an oracle looks at.
 //!
-//! A batch holds no indices. It carries the stream they are drawn from and draws them anew each time it is
-//! read, so a batch of any size costs the same few bytes.
+//! A batch holds no indices. It holds the stream they are drawn from and draws them again each time it is read, so a
+//! batch of any size takes the same few bytes.
 
 use core::num::NonZeroU32;
 
@@ -10,7 +10,8 @@ use crate::draw::{Draws, Purpose, Stream};
 /// How many samples a batch has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum BatchSize {
     /// Every sample once: the deterministic case.
     Full,
@@ -29,22 +30,23 @@ impl BatchSize {
     }
 }
 
-/// Whether the five oracles of a round look at batches of their own.
+/// Whether the five oracles of a round share batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum Sharing {
-    /// Five independent batches a round, as the paper's assumptions ask.
+    /// Five independent batches per round, as the paper assumes.
     #[default]
     Independent,
-    /// One batch a level: the three inner oracles share one, the two outer oracles another.
+    /// One batch per level: the three inner oracles share one, the two outer oracles another.
     PerLevel,
 }
 
 /// How a node draws its batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Sampler {
     /// Where the draws come from.
     pub draws: Draws,
@@ -140,7 +142,7 @@ impl Batch {
         if self.len == 0 { 0.0 } else { 1.0 / self.len as f32 }
     }
 
-    /// The indices of the samples, the same ones at every call.
+    /// The indices of the samples, the same ones on every call.
     #[must_use]
     pub fn indices(&self) -> Indices {
         Indices { next: 0, len: self.len, source: self.source.clone() }

@@ -1,7 +1,7 @@
-//! Is a problem's calculus right? Its derivatives against finite differences.
+//! Checks the derivatives of a problem against finite differences.
 //!
-//! Floats have seven digits, and a difference of two losses loses most of them: the checker finds a wrong
-//! sign, a factor of two and a forgotten term, not an error in the fourth digit.
+//! Floats have seven digits, and the difference of two losses loses most of them: the checker finds a wrong sign, a
+//! factor of two or a missing term, but not an error in the fourth digit.
 
 use crate::batch::Batch;
 use crate::draw::{Draws, Purpose, Stream};
@@ -12,7 +12,8 @@ use crate::vector::{add_scaled, dot, norm_squared};
 /// How far each oracle is from finite differences, relative to the size of what is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Report {
     /// ∇θ g against differences of g.
     pub inner_gradient: f32,
@@ -29,7 +30,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The largest of them; a right problem stays below about 0.01, a wrong one is near 1.
+    /// The largest of them: below about 0.01 for a correct problem, near 1 for a wrong one.
     #[must_use]
     pub fn worst(&self) -> f32 {
         [
@@ -45,22 +46,44 @@ impl Report {
     }
 }
 
-/// The checker needs more memory.
+/// Why a problem was not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct MemoryError {
-    /// The floats needed.
-    pub needed: usize,
+#[derive(serde::Serialize)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The checker needs more memory: see [`memory`].
+    Memory {
+        /// The floats needed.
+        needed: usize,
+        /// The floats given.
+        found: usize,
+    },
+    /// A vector does not have the length that the problem gives.
+    Length {
+        /// Which one.
+        name: &'static str,
+        /// The length it must have.
+        needed: usize,
+        /// The length it has.
+        found: usize,
+    },
 }
 
-impl core::fmt::Display for MemoryError {
+impl core::fmt::Display for CheckError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "the checker needs {} floats of memory", self.needed)
+        match self {
+            Self::Memory { needed, found } => {
+                write!(f, "the checker needs {needed} floats of memory, there are {found}")
+            }
+            Self::Length { name, needed, found } => {
+                write!(f, "{name} has {found} elements, {needed} are needed")
+            }
+        }
     }
 }
 
-impl core::error::Error for MemoryError {}
+impl core::error::Error for CheckError {}
 
 /// The floats [`derivatives`] needs for n, p and the problem's workspace.
 #[must_use]
@@ -76,17 +99,22 @@ const DIRECTIONS: u64 = 8;
 /// `room` is working memory of [`memory`]`(n, p, workspace)` floats.
 ///
 /// # Errors
-/// Says how much memory it needs if that is too little.
+/// Refuses too little memory, and vectors of the wrong length.
 pub fn derivatives<P: Problem + ?Sized>(
     problem: &P,
     point: Point<'_>,
     v: &[f32],
     room: &mut [f32],
-) -> Result<Report, MemoryError> {
+) -> Result<Report, CheckError> {
     let size = problem.dimensions();
     let (n, p) = (size.outer, size.inner);
-    let needed = memory(n, p, size.workspace);
-    let mut rest = room.get_mut(..needed).ok_or(MemoryError { needed })?;
+    for (name, vector, needed) in [("x", point.x, n), ("theta", point.theta, p), ("v", v, p)] {
+        if vector.len() != needed {
+            return Err(CheckError::Length { name, needed, found: vector.len() });
+        }
+    }
+    let (needed, found) = (memory(n, p, size.workspace), room.len());
+    let mut rest = room.get_mut(..needed).ok_or(CheckError::Memory { needed, found })?;
     let mut cut = |len: usize| {
         let (part, left) = core::mem::take(&mut rest).split_at_mut(len);
         rest = left;
@@ -171,7 +199,7 @@ pub fn derivatives<P: Problem + ?Sized>(
     })
 }
 
-/// The largest difference seen, and the size of what was compared.
+/// The largest difference so far, and the size of what was compared.
 #[derive(Clone, Copy, Default)]
 struct Error {
     difference: f32,
@@ -209,4 +237,33 @@ fn move_to(to: &mut [f32], from: &[f32], step: f32, along: &[f32]) {
         *to = *from;
     }
     add_scaled(to, step, along);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problems::{Quadratic, QuadraticParts};
+
+    #[test]
+    fn what_is_short_is_refused_by_name() {
+        let one: &[f32] = &[1.0];
+        let parts = QuadraticParts {
+            diagonal: one,
+            spike: one,
+            coupling: one,
+            shift: one,
+            target: one,
+            centre: one,
+            rigidity: 0.5,
+        };
+        let problem = Quadratic::new(parts).unwrap();
+        let check =
+            |x, theta, v, room| derivatives(&problem, Point { x, theta }, v, &mut [0.0; 8][..room]);
+        assert!(check(one, one, one, memory(1, 1, 0)).is_ok());
+        let short = |name| Err(CheckError::Length { name, needed: 1, found: 0 });
+        assert_eq!(check(&[], one, one, 8), short("x"));
+        assert_eq!(check(one, &[], one, 8), short("theta"));
+        assert_eq!(check(one, one, &[], 8), short("v"));
+        assert_eq!(check(one, one, one, 7), Err(CheckError::Memory { needed: 8, found: 7 }));
+    }
 }

@@ -1,4 +1,4 @@
-//! A node's state as bytes: written in pieces, read where it lies.
+//! A node's state as bytes: written in pieces, read in place.
 //!
 //! Words of 32 bits, little-endian:
 //!
@@ -30,7 +30,7 @@ const VERSION: u32 = 2;
 const TRACKING: u32 = 0x100;
 const HEADER: usize = 22;
 
-/// The bytes of a checkpoint.
+/// The length of a checkpoint in bytes.
 ///
 /// ```
 /// use lopa_core::{checkpoint, node::Scheme};
@@ -48,11 +48,12 @@ pub const fn len(scheme: Scheme, outer: usize, inner: usize) -> usize {
 /// Why a checkpoint was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum CheckpointError {
     /// A checkpoint can only be taken between rounds, not of a node that is mixing or diverged.
     MidRound,
-    /// The bytes are not a checkpoint of this version, as erased flash is not.
+    /// The bytes are not a checkpoint of this version; erased flash is not either.
     NotACheckpoint,
     /// There are too few or too many bytes.
     Length {
@@ -61,7 +62,7 @@ pub enum CheckpointError {
         /// The bytes given.
         found: usize,
     },
-    /// It was taken with another scheme, dimension, seed or node number.
+    /// It was taken from a node with another scheme, dimension, seed or number.
     OtherNode {
         /// What differs.
         name: &'static str,
@@ -75,16 +76,20 @@ pub enum CheckpointError {
 impl core::fmt::Display for CheckpointError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::MidRound => write!(f, "a checkpoint is taken between rounds: finish the round"),
+            Self::MidRound => {
+                write!(f, "a checkpoint can only be taken between rounds: finish the round first")
+            }
             Self::NotACheckpoint => write!(f, "these bytes are not a checkpoint of this version"),
             Self::Length { needed, found } => {
                 write!(f, "a checkpoint of this node has {needed} bytes, not {found}")
             }
-            Self::OtherNode { name } => write!(f, "the checkpoint was taken with another {name}"),
+            Self::OtherNode { name } => {
+                write!(f, "the checkpoint was taken from a node with another {name}")
+            }
             Self::Corrupt => {
                 write!(f, "the checkpoint's checksum is wrong: it was cut short or damaged")
             }
-            Self::NonFinite => write!(f, "the checkpoint holds a value that is infinite or NaN"),
+            Self::NonFinite => write!(f, "the checkpoint contains a value that is infinite or NaN"),
         }
     }
 }
@@ -164,7 +169,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         })
     }
 
-    /// The bytes of this node's checkpoint.
+    /// The length of this node's checkpoint in bytes.
     #[must_use]
     pub fn checkpoint_len(&self) -> usize {
         len(self.scheme, self.buffers.x.as_ref().len(), self.buffers.theta.as_ref().len())
@@ -173,7 +178,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
     /// Writes the checkpoint into `bytes` and returns its length.
     ///
     /// # Errors
-    /// Refuses in the middle of a round, and with too little room.
+    /// Refuses in the middle of a round, and if `bytes` is too short.
     pub fn save(&self, bytes: &mut [u8]) -> Result<usize, CheckpointError> {
         let (needed, found) = (self.checkpoint_len(), bytes.len());
         if found < needed {
@@ -185,10 +190,10 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         Ok(needed)
     }
 
-    /// Goes back to a checkpoint of this node. Everything is checked before anything changes.
+    /// Restores a checkpoint of this node. Everything is checked before anything changes.
     ///
     /// # Errors
-    /// Refuses what is not a checkpoint of this very node, whole and undamaged.
+    /// Refuses bytes that are not a complete and undamaged checkpoint of this node.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
         let (words, _) = bytes.as_chunks::<4>();
         let mut header = [0; HEADER];

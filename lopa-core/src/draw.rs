@@ -1,7 +1,7 @@
-//! Randomness: a node's draws depend on (seed, node, round, purpose) alone.
+//! Random draws that depend on (seed, node, round, purpose) alone.
 //!
-//! Nothing is carried from one round to the next, so any draw of any node can be recomputed later, on
-//! another machine, without replaying the run.
+//! No state is kept from one round to the next, so any draw of any node can be recomputed later, on another machine,
+//! without replaying the run.
 
 use core::convert::Infallible;
 use core::num::NonZeroU32;
@@ -28,7 +28,7 @@ impl Purpose {
     /// ς₂: the outer gradient in the outer variable.
     pub const OUTER_GRADIENT_OUTER: Self = Self(5);
 
-    /// A purpose of one's own; `code` below 2^24 never meets the ones named here.
+    /// A purpose of your own; with a `code` below 2^24 it differs from all the purposes named here.
     #[must_use]
     pub const fn custom(code: u32) -> Self {
         Self((code << 8) | 0xff)
@@ -41,7 +41,7 @@ impl Purpose {
     }
 }
 
-/// Where a node's draws come from.
+/// The source of a node's draws.
 ///
 /// ```
 /// use lopa_core::draw::{Draws, Purpose};
@@ -53,7 +53,7 @@ impl Purpose {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Draws {
     /// The network's seed, the same on all nodes.
     pub seed: u64,
@@ -75,7 +75,7 @@ impl Draws {
     }
 }
 
-/// One step of `SplitMix64`: a bijection of 64 bits in which every input bit moves half of the output.
+/// One step of `SplitMix64`: a bijection of 64 bits in which every input bit changes half of the output bits.
 fn scramble(a: u64) -> u64 {
     let a = a.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let a = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -83,7 +83,7 @@ fn scramble(a: u64) -> u64 {
     a ^ (a >> 31)
 }
 
-/// A stream of random numbers; also a `rand_core` generator for use with the crates built on it.
+/// A stream of random numbers; also a generator for the crates that build on [`rand_core`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stream(Xoshiro128PlusPlus);
 

@@ -1,4 +1,4 @@
-//! Epochs: stretches of rounds in which nobody comes or goes.
+//! Epochs: stretches of rounds in which the same nodes take part.
 
 /// The identity of an epoch. It never repeats; see [`Epoch::after`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -7,8 +7,8 @@
 pub struct Epoch {
     /// The generation times 2^16, plus the number of the node that began it.
     pub number: u64,
-    /// Tells apart two epochs that got the same number because a node forgot the first of them; 0 for the first epoch
-    /// of all.
+    /// Distinguishes two epochs that got the same number because a node forgot the first of them; 0 in the very first
+    /// epoch.
     pub mark: u32,
 }
 
@@ -22,11 +22,18 @@ impl Epoch {
         self.number >> 16
     }
 
+    /// How many times the network has changed who takes part: nodes that were lost, refused or came back. While it is 0,
+    /// a run over links has the bits of one without.
+    #[must_use]
+    pub const fn losses(self) -> u64 {
+        self.generation()
+    }
+
     /// The first epoch after this one that node `node` can begin.
     ///
-    /// No other node begins one with that number. The node itself could: if power fails before a checkpoint holds the
-    /// new epoch, the next life counts from an older one. So `mark` is the node's boot number, which differs from life
-    /// to life while numbers rise within a life.
+    /// No other node begins one with that number. The node itself could: if power fails before a checkpoint contains the
+    /// new epoch, it counts from an older one after the next boot. So `mark` is the node's boot number, which differs
+    /// from boot to boot, while numbers only rise between boots.
     #[must_use]
     pub const fn after(self, node: u32, mark: u32) -> Self {
         let generation = self.generation().wrapping_add(1);
@@ -35,8 +42,8 @@ impl Epoch {
 
     /// Whether this epoch counts as later than one with number `other`.
     ///
-    /// Numbers go round in a circle, and the one less than half a turn ahead is the later: no number, however high and
-    /// whoever made it up, is the last.
+    /// Numbers are compared around a circle: the one less than half a turn ahead is later. So no number is the last, not
+    /// even one that was forged.
     #[must_use]
     pub const fn is_later_than(self, other: u64) -> bool {
         const HALF: u64 = 1 << 63;

@@ -1,11 +1,11 @@
-//! What a node takes in memory, known before anything runs.
+//! The memory a node needs, known before anything runs.
 
 use core::mem::size_of;
 
 use crate::checkpoint;
 use crate::node::{Buffers, Node, Scheme};
 
-/// The bytes of a node and of what it needs beside it.
+/// The bytes of a node and of everything it needs besides.
 ///
 /// ```
 /// use lopa_core::footprint::Footprint;
@@ -21,13 +21,14 @@ use crate::node::{Buffers, Node, Scheme};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Footprint {
     /// The node's vectors: 4n + 2p floats with gradient tracking, 3n + 2p without.
     pub state: usize,
-    /// What a node holds besides its vectors, its problem held by reference.
+    /// What a node holds besides its vectors, if it holds its problem by reference.
     pub overhead: usize,
-    /// What one evaluation needs, free between rounds: p floats and the problem's workspace.
+    /// Scratch for one evaluation, free between rounds: p floats and the problem's workspace.
     pub scratch: usize,
     /// A checkpoint, in flash.
     pub checkpoint: usize,
@@ -65,12 +66,12 @@ mod tests {
     use crate::problems::{Logistic, Meta, SharedLayer, SquaredLoss};
 
     #[test]
-    fn a_node_is_as_large_as_foretold() {
+    fn a_node_is_as_large_as_predicted() {
         let gt = Footprint::new(Scheme::GradientTracking, 784, 290, 0);
         let lg = Footprint::new(Scheme::LocalGradient, 784, 290, 0);
         assert_eq!(gt.state, 4 * (4 * 784 + 2 * 290));
         assert_eq!(lg.state, 4 * (3 * 784 + 2 * 290));
-        // Padding to eight bytes is all that may differ.
+        // Only padding to eight bytes may differ.
         let real = size_of::<GtNode<&Logistic<'_>, 784, 290>>();
         assert!(real.abs_diff(gt.state + gt.overhead) < 8, "{real} {gt:?}");
         let real = size_of::<LgNode<&Logistic<'_>, 784, 290>>();

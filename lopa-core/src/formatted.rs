@@ -1,5 +1,5 @@
-//! With the feature `defmt` every public type can be logged. This list does not compile otherwise, and a
-//! test across the crates checks that it is complete.
+//! With the feature `defmt`, every public type can be logged: otherwise this list does not compile. A test checks that the
+//! list is complete.
 
 use defmt::Format;
 
@@ -24,7 +24,7 @@ const _: () = {
     formatted::<blob::SetName>();
     formatted::<blob::Start<'_>>();
     formatted::<blob::Wiring>();
-    formatted::<check::MemoryError>();
+    formatted::<check::CheckError>();
     formatted::<check::Report>();
     formatted::<checkpoint::CheckpointError>();
     formatted::<checkpoint::Words<'_>>();
@@ -32,7 +32,8 @@ const _: () = {
     formatted::<draw::Purpose>();
     formatted::<draw::Stream>();
     formatted::<epoch::Epoch>();
-    formatted::<exchange::Exchange<2, 2, 2, 2, 256>>();
+    formatted::<exchange::Exchange<2, 2, 8>>();
+    formatted::<exchange::ExchangeError>();
     formatted::<exchange::Peer>();
     formatted::<exchange::Settings>();
     formatted::<exchange::SettingsError>();

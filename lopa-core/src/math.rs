@@ -1,12 +1,11 @@
-//! Functions of one variable that neither overflow nor lose the tail, with the same bits on every chip.
+//! Functions of one variable that do not overflow and stay accurate in the tails, with the same bits on every chip.
 //!
-//! The pure-Rust `libm` computes them by default. With the feature `micromath` the two functions
-//! underneath, [`exp`] and [`ln`], are the short series of that crate, with a relative error of up to 2.5e-3 in
-//! `exp` and an absolute error of up to 1.2e-4 in `ln` (both measured by this module's tests). What that buys
-//! is little: a step of the shipped problems is no faster for it, on chips without an FPU either (see the rows
-//! with `micromath` in [what a step costs](crate#what-a-step-costs)). It is there for firmware
-//! that links `micromath` anyway. Other bits mean another trajectory, so all nodes of a fleet must be built
-//! alike; [`KIND`] tells which one a build has.
+//! By default the pure-Rust `libm` computes them. With the feature `micromath`, the two functions that the others build
+//! on, [`exp`] and [`ln`], are the short series of that crate, with a relative error of up to 2.5e-3 in `exp` and an
+//! absolute error of up to 1.2e-4 in `ln` (both measured by this module's tests). The gain is small: a step of the
+//! problems in this crate is not faster with it, not even on chips without an FPU (see the rows with `micromath` in
+//! [what a step costs](crate#what-a-step-costs)). It is meant for firmware that links `micromath` anyway. Different bits
+//! mean a different trajectory, so all nodes of a fleet must be built alike; [`KIND`] is what a build has, and neighbours compare [`IDENTITY`].
 
 use crate::vector::LANES;
 use crate::widest::{self, Work};
@@ -16,14 +15,21 @@ use crate::widest::{self, Work};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub enum Kind {
-    /// The pure-Rust `libm`: less than one unit in the last place off.
+    /// The pure-Rust `libm`, with an error of less than one unit in the last place.
     Libm,
-    /// `micromath`: about three digits.
+    /// `micromath`, with about three correct digits.
     Micromath,
 }
 
 /// The implementation this build uses.
 pub const KIND: Kind = if cfg!(feature = "micromath") { Kind::Micromath } else { Kind::Libm };
+
+/// The patch of `libm` 0.2 that this build uses. The crate is pinned, because another patch may change a bit.
+pub const LIBM_PATCH: u32 = 16;
+
+/// How float functions are computed, as neighbours compare it when they [meet](crate::wire::Identity): patches of `libm`
+/// 0.2 since 0.2.16, times two, plus one with `micromath` 2.1.0.
+pub const IDENTITY: u32 = 2 * (LIBM_PATCH - 16) + matches!(KIND, Kind::Micromath) as u32;
 
 /// e to the power of `a`. Infinite above 88.7, zero below -104 (below -87 with `micromath`).
 #[inline]
@@ -32,7 +38,7 @@ pub fn exp(a: f32) -> f32 {
     #[cfg(not(feature = "micromath"))]
     return libm::expf(a);
     #[cfg(feature = "micromath")]
-    // The series has no word for NaN and loses its exponent arithmetic outside this range.
+    // The series does not handle NaN, and its exponent arithmetic fails outside this range.
     return match a {
         _ if a.is_nan() => a,
         _ if a > 88.72 => f32::INFINITY,
@@ -41,7 +47,7 @@ pub fn exp(a: f32) -> f32 {
     };
 }
 
-/// [`exp`] of every element, bit for bit: `out[i] = exp(a[i])`, over the length both slices have.
+/// [`exp`] of every element, bit for bit: `out[i] = exp(a[i])`, up to the end of the shorter slice.
 ///
 /// ```
 /// use lopa_core::math::{exp, exp_all};
@@ -83,19 +89,19 @@ impl Work for ExpAll<'_> {
     }
 }
 
-/// Whether [`exp_all`] computes in lanes: a chip has no vectors to gain by it.
+/// Whether [`exp_all`] computes in lanes; a chip without vector registers gains nothing.
 const IN_LANES: bool = cfg!(target_pointer_width = "64") && matches!(KIND, Kind::Libm);
 
-/// True where neither the result nor anything on the way is subnormal, infinite or NaN.
+/// True if neither the result nor any intermediate value is subnormal, infinite or NaN.
 #[inline]
 const fn is_usual(a: f32) -> bool {
     a.to_bits() & 0x7fff_ffff < 0x42ae_ac50
 }
 
-/// `libm::expf`, operation by operation, for what [`is_usual`], without a branch, so that lanes can do it together.
+/// `libm::expf`, operation by operation, for values that are [usual](is_usual). It has no branches, so it vectorises.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
-#[allow(clippy::excessive_precision, reason = "as libm writes them")]
+#[allow(clippy::excessive_precision, reason = "copied from libm")]
 fn exp_of_usual(a: f32) -> f32 {
     const LN2_HI: f32 = 6.931_457_519_5e-1;
     const LN2_LO: f32 = 1.428_606_765_3e-6;
@@ -107,7 +113,7 @@ fn exp_of_usual(a: f32) -> f32 {
     // e^a = 2^k e^x, with x within half a ln 2.
     let sign = if a < 0.0 { -1.0 } else { 1.0 };
     let scaled = INV_LN2 * a + 0.5 * sign;
-    // Cut to a whole number by rounding in the last place of a large one: a cast would not stay in lanes.
+    // Truncate by adding a large number and subtracting it again: a cast would not vectorise.
     let round = (scaled + LARGE) - LARGE;
     let far = if round.abs() > scaled.abs() { round - sign } else { round };
     let near = if size > 0x3eb1_7218 { sign } else { 0.0 };
@@ -134,7 +140,7 @@ pub fn ln(a: f32) -> f32 {
         _ if a.is_nan() || a < 0.0 => f32::NAN,
         _ if a < f32::MIN_POSITIVE => f32::NEG_INFINITY,
         _ if a > f32::MAX => a,
-        // Below one the crate inverts by a rough guess; a true division keeps the digits.
+        // Below one the crate approximates the reciprocal; a true division keeps the digits.
         _ if a < 1.0 => -micromath::F32(1.0 / a).ln().0,
         _ => micromath::F32(a).ln().0,
     };
@@ -146,7 +152,7 @@ fn ln_1p(a: f32) -> f32 {
     #[cfg(not(feature = "micromath"))]
     return libm::log1pf(a);
     #[cfg(feature = "micromath")]
-    // Near zero `1 + a` drops the digits of `a`: three terms of the series are closer.
+    // Near zero `1 + a` loses the digits of `a`: three terms of the series are closer.
     return if a < 0.03 { a * (1.0 - a * (0.5 - a / 3.0)) } else { ln(1.0 + a) };
 }
 
@@ -171,7 +177,7 @@ pub fn sigmoid(a: f32) -> f32 {
     (if a >= 0.0 { 1.0 } else { tail }) / (1.0 + tail)
 }
 
-/// The sigmoid and its derivative. The derivative keeps its tail where `s * (1 - s)` rounds to zero.
+/// The sigmoid and its derivative. The derivative stays accurate where `s * (1 - s)` would round to zero.
 #[inline]
 #[must_use]
 pub fn sigmoid_with_slope(a: f32) -> (f32, f32) {
@@ -187,7 +193,7 @@ pub fn softplus(a: f32) -> f32 {
     a.max(0.0) + ln_1p(exp(-a.abs()))
 }
 
-/// Replaces logits by their softmax and returns their log-sum-exp.
+/// Replaces logits with their softmax and returns their log-sum-exp.
 pub fn softmax(logits: &mut [f32]) -> f32 {
     let top = logits.iter().fold(f32::NEG_INFINITY, |top, &l| if l > top { l } else { top });
     let mut total = 0.0;
@@ -209,7 +215,7 @@ pub fn log_sum_exp(logits: &[f32]) -> f32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "std's f64 functions are the yardstick")]
+#[allow(clippy::disallowed_methods, reason = "std's f64 functions are the reference")]
 mod tests {
     use super::*;
 
@@ -239,7 +245,7 @@ mod tests {
                 assert_eq!(out.to_bits(), exp(a).to_bits(), "exp({a:e})");
             }
         };
-        // All 2^32 were compared once; every 4,099th, and what lies about each limit, is every time.
+        // All 2^32 values were compared once; every test run compares every 4,099th, and those around each limit.
         for first in (0..u32::MAX - 19 * 4_099).step_by(19 * 4_099) {
             check(core::array::from_fn(|i| f32::from_bits(first + 4_099 * i as u32)));
         }
@@ -304,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn softmax_is_shift_proof() {
+    fn softmax_does_not_depend_on_a_shift() {
         let bound = if EXACT { 1.0e-6 } else { 5.0e-4 };
         for shift in [-3.0e4_f32, 0.0, 3.0e4] {
             let mut logits = [shift + 1.0, shift - 2.0, shift, shift - 30.0];

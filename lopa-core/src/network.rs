@@ -1,4 +1,4 @@
-//! Nodes in one process, for simulations and tests: the exchange of a round without links.
+//! The exchange of a round between nodes in one process, without links: for simulations and tests.
 
 use crate::node::{Node, NodeError, Phase, Scheme};
 use crate::problem::Problem;
@@ -7,7 +7,7 @@ use crate::vector::{Storage, add_gap};
 /// One direction of a link: `node` listens to `neighbour`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Edge {
     /// The node that listens.
     pub node: u32,
@@ -20,16 +20,17 @@ pub struct Edge {
 /// Why an exchange was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum NetworkError {
-    /// An edge names a node there is not, joins a node to itself, or is out of order.
+    /// An edge names a node that does not exist, joins a node to itself, or is out of order.
     Edge {
         /// Its index.
         index: usize,
     },
-    /// There is not even room for one element: two floats a node are needed.
+    /// There is not even room for one element: at least two floats per node are needed.
     Room {
-        /// The floats needed at least.
+        /// The least number of floats.
         needed: usize,
     },
     /// The nodes differ in length, scheme or progress.
@@ -83,17 +84,20 @@ pub fn check_edges(edges: &[Edge], nodes: usize) -> Result<(), NetworkError> {
 
 /// The mixing half of a round for all nodes at once.
 ///
-/// `edges` has both directions of every link, sorted by (node, neighbour). `room` is working memory: 2 floats
-/// a node at least, and the more the fewer passes.
+/// `edges` contains both directions of every link, sorted by (node, neighbour). `room` is working memory: at least two
+/// floats per node; with more, fewer passes are needed.
 ///
 /// # Errors
-/// Refuses edges that make no sense, too little room, and nodes that are not ready to mix.
+/// Refuses invalid edges, too little room, and nodes that are not ready to mix.
 pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
     nodes: &mut [Node<P, X, T, D>],
     edges: &[Edge],
     room: &mut [f32],
 ) -> Result<(), NetworkError> {
-    let Some(first) = nodes.first() else { return Ok(()) };
+    let Some(first) = nodes.first() else {
+        // Without nodes there is nothing to do, and every edge is invalid.
+        return if edges.is_empty() { Ok(()) } else { Err(NetworkError::Edge { index: 0 }) };
+    };
     let (len, scheme) = (first.buffers.x.as_ref().len(), first.scheme);
     for (node, other) in nodes.iter().enumerate() {
         if let Phase::Diverged(divergence) = other.phase {
@@ -116,7 +120,7 @@ pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
     while start < len {
         let end = start.saturating_add(chunk).min(len);
         let part = part_of(start..end);
-        // All gaps of a chunk are taken before any node moves.
+        // All gaps of a chunk are computed before any node changes.
         room.fill(0.0);
         let mut edges = edges.iter().peekable();
         for (number, (node, gaps)) in nodes.iter().zip(room.chunks_exact_mut(2 * chunk)).enumerate()
@@ -143,7 +147,7 @@ pub fn exchange<P: Problem, X: Storage, T: Storage, D: Storage>(
     Ok(())
 }
 
-/// Cuts the same range out of any vector; nothing where it does not reach.
+/// The same range of any vector; empty if the vector is too short.
 fn part_of<X: Storage>(range: core::ops::Range<usize>) -> impl Fn(&X) -> &[f32] {
     move |a| a.as_ref().get(range.clone()).unwrap_or(&[])
 }

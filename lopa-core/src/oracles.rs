@@ -1,13 +1,13 @@
-//! Asking a problem, with the right batch, and counting.
+//! Evaluates a problem's oracles with the right batches, and counts the evaluations.
 
 use crate::batch::Sampler;
 use crate::draw::Purpose;
 use crate::problem::{Point, Problem};
 
-/// How often each oracle was asked.
+/// How often each oracle was evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Evaluations {
     /// ∇θ g.
     pub inner_gradient: u64,
@@ -54,9 +54,9 @@ impl Evaluations {
     }
 }
 
-/// A problem asked through a sampler, in one round, at one point.
+/// A problem and a sampler, in one round, at one outer variable.
 ///
-/// Any algorithm on any [`Problem`] draws and counts through this; there is no other caller of the oracles.
+/// Every algorithm on every [`Problem`] draws and counts through this; nothing else calls the oracles.
 #[derive(Debug)]
 pub struct Oracles<'a, P: ?Sized> {
     problem: &'a P,
@@ -68,7 +68,7 @@ pub struct Oracles<'a, P: ?Sized> {
 }
 
 impl<'a, P: Problem + ?Sized> Oracles<'a, P> {
-    /// Prepares the problem's workspace for the outer variable `x`, at which all questions will be asked.
+    /// Prepares the problem's workspace for the outer variable `x`, at which all oracles will be evaluated.
     pub fn new(
         problem: &'a P,
         sampler: Sampler,
@@ -81,7 +81,7 @@ impl<'a, P: Problem + ?Sized> Oracles<'a, P> {
         Self { problem, sampler, round, repeat: 0, evaluations, workspace }
     }
 
-    /// Makes the following questions draw fresh batches: the `n`-th step of an inner loop.
+    /// Makes the evaluations that follow draw fresh batches: the `n`-th step of an inner loop.
     pub fn repeat(&mut self, n: u32) {
         self.repeat = n;
     }

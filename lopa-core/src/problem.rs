@@ -1,20 +1,20 @@
-//! What a node learns: the five oracles of a bilevel problem.
+//! What a node learns: a bilevel problem and its five oracles.
 //!
 //! Node `i` has an inner objective g(x, θ), strongly convex in its own model θ, and an outer objective
-//! f(x, θ) that judges the model. The network looks for the shared x that makes the judgement best:
+//! f(x, θ) that judges the model. The network looks for the shared x with the best judgement:
 //!
 //! ```text
 //! minimise over x   mean over i of  f_i(x, θ_i*(x))     with  θ_i*(x) = argmin over θ of  g_i(x, θ)
 //! ```
 //!
-//! LoPA never solves the inner problem. It asks five questions a round, each on a batch of samples, and a
-//! [`Problem`] answers them.
+//! LoPA never solves the inner problem. In each round it evaluates five oracles, each on a batch of samples; a [`Problem`]
+//! provides them.
 //!
 //! # Writing a problem of your own
 //!
-//! Implement [`Problem`] for a type that knows its data. Every oracle *adds* `scale` times its answer to
-//! `out`, so that sums of oracles need no buffer, and takes the mean over the batch. Here is a thermostat
-//! network: each room i learns a heating power θ, the house agrees on a price x for comfort.
+//! Implement [`Problem`] for a type that holds its data. Every oracle takes the mean over the batch and *adds* `scale`
+//! times the result to `out`, so that sums of oracles need no buffer. Here is a thermostat network: each room i learns a
+//! heating power θ, and the house agrees on a price x for comfort.
 //!
 //! ```
 //! use lopa_core::batch::Batch;
@@ -69,7 +69,7 @@
 //!     ) {
 //!         out[0] += scale * at.x[0];
 //!     }
-//!     // The two losses are for reports and for the checker; a node never asks for them.
+//!     // The two losses are for reports and for the checker; a node never needs them.
 //!     fn inner_loss(&self, at: Point, batch: &Batch, ws: &mut [f32]) -> f32 {
 //!         self.outer_loss(at, batch, ws) - 0.5 * at.x[0] * at.x[0]
 //!             + 0.5 * ws[0] * at.theta[0] * at.theta[0]
@@ -97,7 +97,7 @@ use crate::samples::{LabelKind, Row};
 /// The sizes of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Dimensions {
     /// n: the length of the shared outer variable x.
     pub outer: usize,
@@ -107,10 +107,10 @@ pub struct Dimensions {
     pub workspace: usize,
 }
 
-/// How many samples each level draws its batches from; zero where a level has none.
+/// How many samples each level draws its batches from; zero if a level has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Population {
     /// Samples behind g.
     pub inner: usize,
@@ -118,7 +118,7 @@ pub struct Population {
     pub outer: usize,
 }
 
-/// Where an oracle is asked.
+/// Where an oracle is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Point<'a> {
@@ -128,10 +128,10 @@ pub struct Point<'a> {
     pub theta: &'a [f32],
 }
 
-/// A node's part of a bilevel problem. The module's page shows how to write one.
+/// A node's part of a bilevel problem. [The module's page](self) shows how to write one.
 ///
-/// `workspace` is always the memory [`Problem::prepare`] last saw, prepared for the same `x`; an oracle may
-/// use what `prepare` left free in it, and must leave the rest as it was.
+/// `workspace` is always the memory that [`Problem::prepare`] last saw, prepared for the same `x`. An oracle may use the
+/// part that `prepare` left free, and must leave the rest as it was.
 #[allow(clippy::too_many_arguments, reason = "five oracles with one shape are easier to read")]
 pub trait Problem {
     /// The sizes; they never change.
@@ -204,10 +204,10 @@ pub trait Problem {
     fn outer_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32;
 }
 
-/// A problem whose model says something about a new sample.
+/// A problem whose model predicts the label of a new sample.
 pub trait Predict: Problem {
-    /// The label the model gives a sample, written as [`Samples::label`](crate::samples::Samples::label)
-    /// writes it: -1 or +1, the class, or the value.
+    /// The predicted label, in the form of [`Samples::label`](crate::samples::Samples::label): -1 or +1, the class, or the
+    /// value.
     fn predict(&self, at: Point<'_>, row: Row<'_>, workspace: &mut [f32]) -> f32;
 }
 
@@ -254,9 +254,10 @@ impl<P: Predict + ?Sized> Predict for &P {
 /// Why a problem was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum ProblemError {
-    /// The labels are of another kind than the problem learns from.
+    /// The labels are not of the kind that the problem learns from.
     Labels {
         /// The kind the problem needs.
         needed: LabelKind,
@@ -265,7 +266,7 @@ pub enum ProblemError {
     },
     /// A sample's class is not one of the problem's.
     Class {
-        /// The row it stands in.
+        /// Its row.
         row: usize,
     },
     /// Training and validation samples have different numbers of features.
@@ -289,7 +290,7 @@ pub enum ProblemError {
         /// The length it has.
         found: usize,
     },
-    /// A number of the problem is out of its range, or not finite.
+    /// A number of the problem is out of range or not finite.
     Parameter {
         /// Which one.
         name: &'static str,

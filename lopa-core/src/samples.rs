@@ -1,7 +1,7 @@
-//! Samples, read where they lie: rows of bytes or floats in flash, never copied.
+//! Labelled samples, read in place: rows of bytes or floats in flash, never copied.
 //!
-//! A feature's value is `scale * (raw - offset)`, the quantisation everyone uses for images and sensors:
-//! pixels are `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`.
+//! A feature's value is `scale * (raw - offset)`, the usual quantisation of images and sensors: pixels have
+//! `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`.
 
 use crate::vector;
 use crate::widest::{self, Work};
@@ -72,7 +72,7 @@ impl Labels<'_> {
         self.len() == 0
     }
 
-    /// What kind of labels these are.
+    /// The kind of these labels.
     #[must_use]
     pub const fn kind(&self) -> LabelKind {
         match self {
@@ -86,7 +86,7 @@ impl Labels<'_> {
 /// The kinds of labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum LabelKind {
     /// Two classes.
     Binary,
@@ -99,13 +99,14 @@ pub enum LabelKind {
 /// Why a set of samples was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum SamplesError {
-    /// There is no sample, or a sample has no feature.
+    /// There are no samples, or samples have no features.
     Empty,
-    /// More samples than a draw can tell apart (2^32 - 1).
+    /// More samples than a draw can distinguish (2^32 - 1).
     TooMany,
-    /// The features are not `width` for each label.
+    /// There are not `width` features for each label.
     Ragged {
         /// How many feature values there are.
         features: usize,
@@ -114,14 +115,14 @@ pub enum SamplesError {
         /// How many features a row has.
         width: usize,
     },
-    /// A label is none of the allowed ones, or not finite.
+    /// A label is not one of those allowed, or is not finite.
     Label {
-        /// The row it stands in.
+        /// Its row.
         row: usize,
     },
     /// A feature is infinite or NaN.
     Feature {
-        /// The row it stands in.
+        /// Its row.
         row: usize,
     },
     /// The scale is zero, or scale or offset is not finite.
@@ -135,7 +136,7 @@ impl core::fmt::Display for SamplesError {
             Self::TooMany => write!(f, "too many samples: at most 2^32 - 1 fit a node"),
             Self::Ragged { features, labels, width } => write!(
                 f,
-                "{features} feature values do not make {labels} rows of {width}: one row a label is needed"
+                "{features} feature values do not make {labels} rows of {width}: one row per label is needed"
             ),
             Self::Label { row } => write!(f, "the label of row {row} is out of range"),
             Self::Feature { row } => write!(f, "row {row} has a feature that is infinite or NaN"),
@@ -168,10 +169,10 @@ pub struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    /// Takes `labels.len()` rows of `width` features. Reads everything once to refuse bad values.
+    /// Takes `labels.len()` rows of `width` features. Reads everything once, to refuse bad values.
     ///
     /// # Errors
-    /// Refuses empty sets, a shape that does not fit, labels out of range, and non-finite floats.
+    /// Refuses empty sets, features that do not fit the labels, labels out of range, and floats that are not finite.
     pub fn new(
         features: Features<'a>,
         width: usize,
@@ -206,7 +207,7 @@ impl<'a> Samples<'a> {
     /// Makes a feature's value `scale * (raw - offset)`.
     ///
     /// # Errors
-    /// Refuses a scale of zero and non-finite numbers.
+    /// Refuses a scale of zero and numbers that are not finite.
     pub fn scaled(mut self, scale: f32, offset: f32) -> Result<Self, SamplesError> {
         if !scale.is_finite() || scale == 0.0 || !offset.is_finite() {
             return Err(SamplesError::Scaling);
@@ -233,19 +234,19 @@ impl<'a> Samples<'a> {
         self.width
     }
 
-    /// The features as they lie, row after row.
+    /// The features as they are stored, row after row.
     #[must_use]
     pub const fn features(&self) -> Features<'a> {
         self.features
     }
 
-    /// What a raw feature less the offset is multiplied by.
+    /// The factor of a raw feature minus the offset.
     #[must_use]
     pub const fn scale(&self) -> f32 {
         self.scale
     }
 
-    /// What is subtracted from a raw feature.
+    /// The number that is subtracted from a raw feature.
     #[must_use]
     pub const fn offset(&self) -> f32 {
         self.offset
@@ -275,7 +276,7 @@ impl<'a> Samples<'a> {
         Row { raw: raw.unwrap_or(Features::U8(&[])), scale: self.scale, offset: self.offset }
     }
 
-    /// The features of several samples; nothing if one of them is beyond the end.
+    /// The features of several samples; `None` if one of them is beyond the end.
     #[inline]
     pub(crate) fn rows<const B: usize>(&self, indices: [usize; B]) -> Option<Rows<'a, B>> {
         let raw = match self.features {
@@ -299,7 +300,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// The class of sample `index`; 0 beyond the end and where labels are no classes.
+    /// The class of sample `index`; 0 beyond the end, and if the labels are not classes.
     #[inline]
     #[must_use]
     pub fn class(&self, index: usize) -> usize {
@@ -322,7 +323,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// A row of floats as they are, for a prediction on a reading that was just taken.
+    /// A row of floats without scaling, for a prediction on a fresh reading.
     #[must_use]
     pub const fn new(features: &'a [f32]) -> Self {
         Self { raw: Features::F32(features), scale: 1.0, offset: 0.0 }
@@ -341,7 +342,7 @@ impl<'a> Row<'a> {
         self.scale * raw
     }
 
-    /// The scalar products with as many of the vectors as `out` has places for, each with the bits of [`Row::dot`].
+    /// The scalar products with the first `out.len()` vectors, each with the bits of [`Row::dot`].
     #[inline]
     pub(crate) fn dot_each<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>, out: &mut [f32]) {
         widest::run(DotEach { row: *self, vectors, out });
@@ -359,8 +360,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// How many vectors a row is multiplied with at once: their sums do not wait for each other, and the row's values are made
-/// once for all of them. A chip gains nothing by it.
+/// How many vectors a row is multiplied with at once: their sums do not wait for each other, and the row's values are
+/// converted once for all of them. A chip gains nothing from it.
 const VECTORS: usize = if vector::BLOCK == 1 { 1 } else { 4 };
 
 struct DotEach<'a, 'o, I> {
@@ -418,7 +419,7 @@ impl<const B: usize> Rows<'_, B> {
     pub(crate) fn dots<const V: usize>(&self, vectors: [&[f32]; V]) -> [[f32; V]; B] {
         let offset = self.offset;
         let raw = match self.raw {
-            // Without an offset, as images are, a step less: a whole number less zero is itself.
+            // Images have no offset: subtracting zero from a whole number can be left out.
             Block::U8(rows) if offset == 0.0 => vector::reduce_block(rows, vectors, f32::from),
             Block::U8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
             Block::I8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
@@ -441,7 +442,7 @@ impl<const B: usize> Rows<'_, B> {
     }
 }
 
-/// Rows out of a set; nothing if one of them is beyond the end.
+/// Some rows of a set; `None` if one of them is beyond the end.
 #[inline]
 fn cut_all<T, const B: usize>(raw: &[T], width: usize, indices: [usize; B]) -> Option<[&[T]; B]> {
     let mut rows: [&[T]; B] = [&[]; B];

@@ -13,8 +13,8 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "Unchecked", into = "Unchecked"))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Unchecked", into = "Unchecked")]
 pub struct StepSizes {
     alpha: f32,
     beta: f32,
@@ -68,7 +68,7 @@ impl StepSizes {
         self.lambda
     }
 
-    /// γ: the momentum, the share of the newest hypergradient.
+    /// γ: the momentum, which is the share of the newest hypergradient.
     #[must_use]
     pub const fn gamma(&self) -> f32 {
         self.gamma
@@ -81,10 +81,10 @@ impl StepSizes {
     }
 }
 
-/// A step size out of its range.
+/// A step size out of range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
 pub struct StepSizeError {
     /// Which one.
     pub name: &'static str,
@@ -106,8 +106,7 @@ impl core::fmt::Display for StepSizeError {
 
 impl core::error::Error for StepSizeError {}
 
-/// What a file or a message may say before it is checked.
-#[cfg(feature = "serde")]
+/// Step sizes as a file contains them, before they are checked.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Unchecked {
     alpha: f32,
@@ -117,7 +116,6 @@ struct Unchecked {
     tau: f32,
 }
 
-#[cfg(feature = "serde")]
 impl TryFrom<Unchecked> for StepSizes {
     type Error = StepSizeError;
 
@@ -126,7 +124,6 @@ impl TryFrom<Unchecked> for StepSizes {
     }
 }
 
-#[cfg(feature = "serde")]
 impl From<StepSizes> for Unchecked {
     fn from(s: StepSizes) -> Self {
         Self { alpha: s.alpha, beta: s.beta, lambda: s.lambda, gamma: s.gamma, tau: s.tau }

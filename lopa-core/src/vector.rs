@@ -1,8 +1,8 @@
-//! Vectors and their reductions, each in one written order.
+//! Vectors and their reductions, each in one fixed order.
 //!
-//! A float sum depends on its order. Every reduction here runs in [`LANES`] strided lanes: element `i`
-//! goes to lane `i % 16`, and the lanes are added by a fixed tree at the end. Sixteen lanes fit the 32
-//! registers of a Cortex-M4F and one 512-bit vector, so compilers vectorise without changing a bit.
+//! A sum of floats depends on its order. Every reduction here uses [`LANES`] strided lanes: element `i` is added to lane
+//! `i % 16`, and a fixed tree adds the lanes at the end. Sixteen lanes fit the 32 registers of a Cortex-M4F and one
+//! 512-bit vector, so compilers can vectorise without changing a bit.
 
 #[cfg(feature = "simd")]
 use crate::widest;
@@ -11,15 +11,15 @@ use crate::widest::Work;
 /// The number of partial sums of every reduction.
 pub const LANES: usize = 16;
 
-/// Anything that holds floats in a row: `[f32; N]` on a chip, `&mut [f32]`, or a boxed slice on a host.
+/// Anything that holds a slice of floats: `[f32; N]` on a chip, `&mut [f32]`, or a boxed slice on a host.
 pub trait Storage: AsRef<[f32]> + AsMut<[f32]> {}
 
 impl<S: AsRef<[f32]> + AsMut<[f32]> + ?Sized> Storage for S {}
 
-/// Sums `term(a[i], b[i])` in lanes, over the length both slices have.
+/// Sums `term(a[i], b[i])` in lanes, up to the end of the shorter slice.
 #[inline]
 pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> f32) -> f32 {
-    // On a chip nothing stands between the caller and the loop: there every instruction is felt.
+    // On a chip nothing comes between the caller and the loop: there every instruction counts.
     #[cfg(feature = "simd")]
     return widest::run_long(a.len().min(b.len()), Reduce(a, b, term));
     #[cfg(not(feature = "simd"))]
@@ -57,12 +57,12 @@ impl<A: Copy, B: Copy, F: Fn(A, B) -> f32> Work for Reduce<'_, A, B, F> {
     }
 }
 
-/// How many samples are read at once. One row's lanes wait for their own last sum; the rows of a block do not wait for
-/// each other. A chip has neither the registers nor the depth to gain by it.
+/// How many samples are read at once. The lanes of one row wait for their own last sum, but the rows of a block do not
+/// wait for each other. A chip has neither the registers nor the pipeline to gain from it.
 pub(crate) const BLOCK: usize = if cfg!(target_pointer_width = "64") { 8 } else { 1 };
 
-/// The sums of `value(row[i]) * vector[i]` for each row and vector: each as [`reduce`] does it, all in one pass.
-// Lanes are only ever indexed by constants: indexed by anything else they would live in memory.
+/// The sums of `value(row[i]) * vector[i]` for each row and vector, each as [`reduce`] computes it, all in one pass.
+// Lanes are only indexed by constants: otherwise they would be kept in memory.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
@@ -86,7 +86,7 @@ pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
         }
     }
     if !len.is_multiple_of(LANES) {
-        // Zeros behind the end: no lane is -0, so adding +0 changes nothing.
+        // Zeros after the end: no lane is -0, so adding +0 changes nothing.
         for b in 0..B {
             let row = padded(rows_rest[b], &value);
             for v in 0..V {
@@ -103,14 +103,14 @@ pub(crate) fn reduce_block<T: Copy, const B: usize, const V: usize>(
     sums
 }
 
-/// The length all slices have.
+/// The length of the shortest slice.
 #[inline(always)]
 fn shortest<T, const B: usize>(rows: &[&[T]; B]) -> usize {
     rows.iter().fold(usize::MAX, |len, row| len.min(row.len()))
 }
 
-/// The first `len` elements of each slice in chunks, and what is left of them.
-// Loops instead of `map`, which is not always inlined: then nobody knows that all have the same length.
+/// The first `len` elements of each slice in chunks, and the rest of them.
+// Loops instead of `map`, which is not always inlined: the compiler then does not see that all have the same length.
 #[inline(always)]
 fn in_chunks<T, const B: usize>(slices: [&[T]; B], len: usize) -> ([&[[T; LANES]]; B], [&[T]; B]) {
     let (mut chunks, mut rest): ([&[[T; LANES]]; B], [&[T]; B]) = ([&[]; B], [&[]; B]);
@@ -129,7 +129,8 @@ fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
     chunk
 }
 
-/// One step of every lane. A function, so that it is one vector operation before the loops around it are unrolled.
+/// One step of every lane. A function of its own, so that it becomes one vector operation before the loops around it are
+/// unrolled.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
@@ -139,8 +140,8 @@ fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f
     lanes
 }
 
-/// [`add_lanes`] without its branches, which only a chip feels.
-// Always: behind a call the lanes would live in memory, and be written there at every step.
+/// [`add_lanes`] without its branches, which only matter on a chip.
+// Always inlined: across a call the lanes would be kept in memory, and written there at every step.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 fn add_all_lanes(mut lanes: [f32; LANES]) -> f32 {
@@ -180,11 +181,11 @@ pub(crate) fn add_block<T: Copy, const B: usize>(
     }
 }
 
-/// The fixed tree that closes a reduction: halves are added until one value is left.
+/// The fixed tree at the end of a reduction: halves are added until one value is left.
 ///
-/// With `len` terms the lanes from `len` on are still +0, and no lane is -0: adding them changes nothing, so a
-/// short reduction leaves them out, which a chip without an FPU feels.
-// Where the processor is asked: see `add_all_lanes`.
+/// With `len` terms the lanes from `len` on are still +0, and no lane is -0: adding them changes nothing, so a short
+/// reduction skips them, which saves time on a chip without an FPU.
+// With `simd`, always inlined: see `add_all_lanes`.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
@@ -254,8 +255,8 @@ impl<A: Copy, F: Fn(A) -> f32> Work for AddTerms<'_, A, F> {
 
 /// `gap += weight * (theirs - own)`: one neighbour's pull on a node.
 ///
-/// Differences instead of the plain weighted sum, because they vanish exactly when two nodes agree, and
-/// because the pull of `j` on `i` is bit for bit the negative of the pull of `i` on `j`.
+/// Differences instead of the plain weighted sum, because they vanish exactly when two nodes agree, and because the pull
+/// of `j` on `i` is, bit for bit, the negative of the pull of `i` on `j`.
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
     #[cfg(feature = "simd")]
@@ -287,7 +288,7 @@ impl Work for AddGap<'_> {
 #[inline]
 #[must_use]
 pub fn all_finite(a: &[f32]) -> bool {
-    // An exponent of all ones marks both; a bit-or over the vector keeps the loop free of branches.
+    // Both have an exponent of all ones; a bitwise or over the vector keeps the loop free of branches.
     a.iter().fold(0, |marks, a| marks | u32::from(!a.is_finite())) == 0
 }
 

@@ -1,16 +1,17 @@
-//! The widest vectors of the machine at hand: the same operations in the same order, and so the same bits.
+//! The widest vectors of the machine: the same operations in the same order, and so the same bits.
 //!
-//! With the feature `simd`, [`run`] finds out what the processor has and runs a copy of the work compiled for it.
-//! Without, as on a chip, it just runs the work.
+//! With the feature `simd`, [`run`] detects what the processor supports and runs a copy of the work compiled for it.
+//! Without it, as on a chip, the work simply runs.
 
-/// Something to compute. A value instead of a closure: a closure is not always inlined, and what is not inlined is
-/// compiled for the oldest processor. For the same reason [`Work::run`] and the loops it calls are `inline(always)`.
+/// Something to compute. A type instead of a closure, because a closure is not always inlined, and code that is not
+/// inlined is compiled for the oldest processor. For the same reason [`Work::run`] and the loops it calls are
+/// `inline(always)`.
 pub(crate) trait Work {
     type Output;
     fn run(self) -> Self::Output;
 }
 
-/// Runs `work` in the widest vectors there are.
+/// Runs `work` with the widest vectors of the processor.
 #[inline(always)]
 pub(crate) fn run<W: Work>(work: W) -> W::Output {
     #[cfg(feature = "simd")]
@@ -19,7 +20,7 @@ pub(crate) fn run<W: Work>(work: W) -> W::Output {
     work.run()
 }
 
-/// [`run`] for vectors of `len`: short ones are done before the processor is asked.
+/// [`run`] for vectors of `len` elements: short ones are done before the processor would be detected.
 #[cfg(feature = "simd")]
 #[inline(always)]
 pub(crate) fn run_long<W: Work>(len: usize, work: W) -> W::Output {

@@ -122,11 +122,12 @@ fn what_was_written_is_read() {
                     assert_eq!((blob.plan(), blob.problem()), (&plan, problem));
                     assert_eq!((blob.len(), blob.dimensions()), (aligned.len, size));
                     assert!(blob.peers().eq(PEERS));
-                    let mut x = vec![9.0; size.outer];
-                    blob.start(&mut x);
+                    assert_eq!(blob.start(), start);
+                    let mut memory = vec![9.0; blob.floats()];
+                    let (node, _) = blob.build(&mut memory).unwrap();
                     match start {
-                        Start::Number(x0) => assert!(x.iter().all(|x| *x == x0)),
-                        Start::Vector(x0) => assert_eq!(x, x0),
+                        Start::Number(x0) => assert!(node.state().x.iter().all(|x| *x == x0)),
+                        Start::Vector(x0) => assert_eq!(node.state().x, x0),
                     }
                 }
             }
@@ -203,7 +204,6 @@ fn a_node_from_a_blob_computes_the_same_bits() {
 
 #[test]
 fn an_exchange_takes_what_a_blob_says() {
-    const FRAME: usize = wire::message_len(4) + wire::SEAL_LONGEST;
     let bytes = Aligned::new(&write(
         &plan(Scheme::GradientTracking),
         &problems()[0],
@@ -217,7 +217,7 @@ fn an_exchange_takes_what_a_blob_says() {
     let peers: Vec<Peer> = blob.peers().collect();
     let mut memory = vec![0.0; blob.floats()];
     let (node, _) = blob.build(&mut memory).unwrap();
-    assert!(Exchange::<2, 2, 1, 4, FRAME>::new(settings, &peers, &node, 0).is_ok());
+    assert!(Exchange::<2, 2, 8, 1>::new(settings, &peers, &node, 0).is_ok());
     // Another network: the greeting tells.
     let other = Plan { network: 1, ..plan(Scheme::GradientTracking) };
     let bytes = Aligned::new(&write(&other, &problems()[0], Start::Number(0.0), &PEERS));
@@ -240,7 +240,7 @@ fn what_does_not_fit_is_named() {
         (Capacity { floats: blob.floats() - 1, ..room }, "floats of memory"),
         (Capacity { neighbours: 1, ..room }, "neighbours"),
         (Capacity { links: 1, ..room }, "links"),
-        (Capacity { values: 3, ..room }, "floats a chunk"),
+        (Capacity { values: 3, ..room }, "floats per chunk"),
     ] {
         let error = blob.fits(&room).unwrap_err();
         assert!(matches!(error, BlobError::Capacity { name, .. } if name == short), "{error}");
@@ -381,8 +381,9 @@ fn culprits_are_named() {
         (23, 2 << 16 | 3, "wiring is out of range"),
         (23, 3 << 16, "neighbour 2"),
         (25, f32::INFINITY.to_bits(), "x0 is out of range"),
+        (32, 63, "timing is out of range"),
         (38, 3, "encoding of features is out of range"),
-        (39, 400, "\"features\" is not as long"),
+        (39, 400, "\"features\" does not have the length"),
         (41, 0, "training set: scale must be finite"),
         (48, 3, "neighbour 0 of the blob"),
         (57, 9, "training set: the label of row 0 is out of range"),

@@ -6,20 +6,21 @@ use common::{N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::blob::BlobError;
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{
-    Exchange, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
+    Exchange, ExchangeError, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
 };
 use lopa_core::node::{GtNode, Scheme, Variable};
 use lopa_core::problem::Problem;
 use lopa_core::problems::Quadratic;
 use lopa_core::wire::{
     self, Acks, Answer, Ask, Body, Cause, Counters, Data, Floats, FrameReader, HOST, Held, Hello,
-    Identity, Message, Reason, Request, SEAL_LONGEST, Seal, Trouble, VERSION,
+    Identity, LEAST_VALUES, Message, Reason, Request, SEAL_LONGEST, Seal, Trouble, VERSION,
 };
 
 const CHUNK: usize = 2;
 const VALUES: usize = 2 * CHUNK;
-const FRAME: usize = wire::message_len(VALUES) + SEAL_LONGEST;
-type Line = Exchange<2, 2, 2, VALUES, FRAME>;
+const ROOM: usize = LEAST_VALUES;
+const FRAME: usize = wire::message_len(ROOM) + SEAL_LONGEST;
+type Line = Exchange<2, 2, ROOM>;
 
 const TIMING: Timing = Timing::uart(1_000_000, FRAME, 2, 1_000);
 
@@ -55,15 +56,15 @@ impl Party {
             self.node.compute(&mut scratch()).unwrap();
         }
         let mut said = Vec::new();
-        let mut buffer = [0; wire::frame_len(FRAME)];
-        while let Some(len) = self.line.transmit(0, &self.node, now, &mut buffer) {
+        let mut buffer = [0; Line::BUFFER];
+        while let Some(len) = self.line.transmit(0, &self.node, now, &mut buffer).unwrap() {
             said.extend(&buffer[..len]);
         }
         said
     }
 
     fn hear(&mut self, bytes: &[u8], now: Micros) {
-        self.line.receive(0, bytes, now);
+        self.line.receive(0, bytes, now).unwrap();
     }
 
     fn standing(&self) -> Standing {
@@ -137,16 +138,13 @@ fn whoever_differs_is_refused_and_both_say_why() {
         (Reason::Problem, |s| s.identity.problem += 1),
         (Reason::InnerDimension, |s| s.identity.inner += 1),
         (Reason::Scheme, |s| s.identity.scheme = Scheme::LocalGradient),
-        (Reason::Math, |s| s.identity.math = lopa_core::math::Kind::Micromath),
+        (Reason::Math, |s| s.identity.math += 1),
         (Reason::Chunk, |s| s.identity.chunk = 1),
         (Reason::Configuration, |s| s.identity.digest ^= 1),
     ];
     for (reason, change) in differ {
         let mut other = settings(1);
         change(&mut other);
-        if reason == Reason::Math && lopa_core::math::KIND == lopa_core::math::Kind::Micromath {
-            other.identity.math = lopa_core::math::Kind::Libm;
-        }
         let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(other, &[peer(0)]));
         talk(&mut a, &mut b, 6);
         let refused = Standing::Refused(reason);
@@ -299,7 +297,7 @@ fn bytes_that_are_no_frames_are_told_apart() {
         let len = writer.finish().unwrap();
         a.hear(&out[..len], 5);
     }
-    a.line.receive(17, &good, 5); // a link there is not
+    assert_eq!(a.line.receive(2, &good, 5), Err(ExchangeError::Link { link: 2, links: 2 }));
     let after = *a.line.counters();
     assert_eq!(after.corrupt - before.corrupt, 1);
     assert_eq!(after.truncated - before.truncated, 1);
@@ -389,7 +387,7 @@ fn a_host_asks_and_is_answered() {
     assert!(ask(&mut a, 1, Ask::Counters).unwrap().contains("sent_bytes"));
     assert!(ask(&mut a, 1, Ask::Metrics).unwrap().contains("evaluations"));
     for (variable, len) in [(Variable::Outer, N), (Variable::Inner, P), (Variable::Direction, N)] {
-        for offset in (0..len as u32 + 1).step_by(VALUES) {
+        for offset in (0..len as u32 + 1).step_by(ROOM) {
             ask(&mut a, 2, Ask::Read { variable, offset }).unwrap();
         }
     }
@@ -507,10 +505,10 @@ fn bad_settings_are_refused_by_name() {
     assert_eq!(new(good, &heavy), SettingsError::Weights);
     let many = [1, 2, 3].map(peer);
     assert_eq!(new(good, &many), SettingsError::TooMany { room: 2 });
-    for chunk in [0, 3, u32::MAX] {
+    for chunk in [0, 5, u32::MAX] {
         let identity = Identity { chunk, ..good.identity };
         let error = new(Settings { identity, ..good }, &[]);
-        assert_eq!(error, SettingsError::Chunk { room: VALUES });
+        assert_eq!(error, SettingsError::Chunk { room: ROOM });
     }
     for timing in [
         Timing { retry: 0, ..TIMING },
@@ -521,7 +519,7 @@ fn bad_settings_are_refused_by_name() {
         assert_eq!(new(Settings { timing, ..good }, &[]), SettingsError::Timing);
     }
     let identity = Identity { outer: 0, ..good.identity };
-    assert_eq!(new(Settings { identity, ..good }, &[]), SettingsError::Chunk { room: VALUES });
+    assert_eq!(new(Settings { identity, ..good }, &[]), SettingsError::Chunk { room: ROOM });
 }
 
 #[test]
@@ -530,11 +528,11 @@ fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
     let hasty = |node| Settings { timing, ..settings(node) };
     let (mut a, mut b) = (Party::new(hasty(0), &[peer(1)]), Party::new(hasty(1), &[peer(0)]));
     exchange_turns(&mut a, &mut b, 0..20);
-    let mut buffer = [0; wire::frame_len(FRAME)];
+    let mut buffer = [0; Line::BUFFER];
     for now in [30 * TURN, 60 * TURN, 90 * TURN] {
         a.line.advance(&mut a.node, now);
-        let frames =
-            (0..100).take_while(|_| a.line.transmit(0, &a.node, now, &mut buffer).is_some());
+        let mut speaks = || a.line.transmit(0, &a.node, now, &mut buffer).unwrap().is_some();
+        let frames = (0..100).take_while(|_| speaks());
         assert!(frames.count() < 20, "it does not stop talking");
     }
 }
@@ -594,7 +592,7 @@ fn an_exchange_goes_on_where_its_node_stands() {
     let mut said = [0; 512];
     let mut line = line;
     line.advance(&mut node, 0);
-    let len = line.transmit(0, &node, 0, &mut said).unwrap();
+    let len = line.transmit(0, &node, 0, &mut said).unwrap().unwrap();
     messages(&said[..len], |message| {
         let Body::Hello(hello) = message.body else { panic!("not a greeting") };
         assert_eq!((hello.start, hello.mark, hello.resumed), (40, 9, true));
@@ -635,9 +633,25 @@ fn alone_a_node_sends_nothing_and_goes_on() {
     // Without neighbours nothing is sent, and rounds go on all the same.
     while line.advance(&mut node, 0) == Step::Compute {
         node.compute(&mut scratch()).unwrap();
-        assert_eq!(line.transmit(0, &node, 0, &mut [0; 500]), None);
+        assert_eq!(line.transmit(0, &node, 0, &mut [0; 500]), Ok(None));
     }
     assert_eq!((node.state().round, line.deadline()), (100, Micros::MAX));
+}
+
+#[test]
+fn a_wrong_link_and_a_short_buffer_are_refused_by_name_and_change_nothing() {
+    let mut a = Party::new(settings(0), &[peer(1)]);
+    let state = (a.fingerprint(), *a.line.counters());
+    let link = ExchangeError::Link { link: 2, links: 2 };
+    assert_eq!(a.line.receive(2, &[1; 9], 0), Err(link));
+    let mut buffer = [0; Line::BUFFER];
+    assert_eq!(a.line.transmit(2, &a.node, 0, &mut buffer), Err(link));
+    let (needed, found) = (Line::BUFFER, Line::BUFFER - 1);
+    let short = a.line.transmit(0, &a.node, 0, &mut buffer[..found]);
+    assert_eq!(short, Err(ExchangeError::Buffer { needed, found }));
+    assert_eq!((a.fingerprint(), *a.line.counters()), state);
+    assert!(a.line.transmit(0, &a.node, 0, &mut buffer).unwrap().is_some());
+    assert_eq!(link.to_string(), "there is no link 2: the exchange has 2, counted from 0");
 }
 
 #[test]
@@ -645,7 +659,7 @@ fn memory_is_what_neighbours_times_chunks_need() {
     use std::mem::size_of;
     // Per neighbour its window of chunks, per link a frame, and a little bookkeeping.
     const LARGE: usize = wire::message_len(392) + SEAL_LONGEST;
-    let size = size_of::<Exchange<4, 3, 4, 392, LARGE>>();
+    let size = size_of::<Exchange<4, 3, 392, 4>>();
     let needed = 4 * (4 * 392 * 4) + 3 * LARGE;
     assert!(size - needed <= 4 * 200 + 3 * 80 + 500, "{}", size - needed);
 }
@@ -680,14 +694,11 @@ fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)
     let (node, mut found) = (gt(0), Vec::new());
     for (tag, &(to, ask)) in (1..).zip(requests) {
         let body = Body::Request(Request { to, echo: 0, tag, ask });
-        line.receive(
-            1,
-            &encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }),
-            0,
-        );
-        let mut buffer = [0; wire::frame_len(FRAME)];
-        assert_eq!(line.transmit(0, &node, 0, &mut buffer), None, "nobody asked there");
-        while let Some(len) = line.transmit(1, &node, 0, &mut buffer) {
+        let request = Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body };
+        line.receive(1, &encode(&request), 0).unwrap();
+        let mut buffer = [0; Line::BUFFER];
+        assert_eq!(line.transmit(0, &node, 0, &mut buffer), Ok(None), "nobody asked there");
+        while let Some(len) = line.transmit(1, &node, 0, &mut buffer).unwrap() {
             messages(&buffer[..len], |message| {
                 let Body::Reply(reply) = message.body else { panic!("not a reply") };
                 let Answer::Refused(trouble) = reply.answer else { panic!("not a refusal") };
@@ -738,7 +749,7 @@ fn what_is_short_is_named() {
         ("neighbours", Cause::Neighbours, "its blob has 9 neighbours, its image has room for 8"),
         ("links", Cause::Links, "its blob needs 9 links, its board has 8"),
         (
-            "floats a chunk",
+            "floats per chunk",
             Cause::Chunk,
             "its blob's chunks have 9 floats, its image has room for 8",
         ),

@@ -66,7 +66,9 @@ fn bad_networks_are_refused_before_anyone_moves() {
     nodes[2].mix(&[0.0], &[0.0]).unwrap();
     assert_eq!(refused(&mut nodes, &PATH, &mut room), NetworkError::Unlike { node: 2 });
     assert_eq!(nodes[0].phase(), Phase::Mixing { next: 0 });
-    exchange::<common::Broken, [f32; 1], [f32; 1], [f32; 1]>(&mut [], &[], &mut []).unwrap();
+    let nobody = exchange::<common::Broken, [f32; 1], [f32; 1], [f32; 1]>;
+    nobody(&mut [], &[], &mut []).unwrap();
+    assert_eq!(nobody(&mut [], &PATH, &mut []), Err(NetworkError::Edge { index: 0 }));
 }
 
 #[test]
@@ -85,4 +87,11 @@ fn a_node_that_diverges_is_named() {
         exchange(&mut nodes, &PATH, &mut [0.0; 60]),
         Err(NetworkError::Node { node: 1, error })
     );
+}
+
+#[test]
+fn the_readme_and_the_docs_of_the_exchange_show_the_same_example() {
+    let page = include_str!("../docs/two-nodes.md");
+    let code = &page[page.find("```rust").unwrap()..];
+    assert!(include_str!("../README.md").contains(code));
 }

@@ -25,6 +25,7 @@ fn bits<P: Problem, X: Storage, T: Storage, D: Storage>(node: &Node<P, X, T, D>)
 fn a_round_is_compute_then_mix() {
     let mut node = gt(0);
     assert_eq!(node.mix(&[0.0; N], &[0.0; N]), Err(NodeError::OutOfTurn));
+    assert_eq!(node.mix_with([]), Err(NodeError::OutOfTurn));
     node.compute(&mut scratch()).unwrap();
     let half_way = bits(&node);
     assert_eq!(node.compute(&mut scratch()), Err(NodeError::OutOfTurn));
@@ -32,9 +33,9 @@ fn a_round_is_compute_then_mix() {
     assert_eq!((node.phase(), node.state().round), (Phase::Mixing { next: 0 }, 0));
     node.mix_with([]).unwrap();
     assert_eq!((node.phase(), node.state().round), (Phase::Ready, 1));
-    // With no round open there is nothing to mix, and nothing happens.
+    // With no round open there is nothing to mix, and nothing changes.
     let after = bits(&node);
-    node.mix_with([]).unwrap();
+    assert_eq!(node.mix_with([]), Err(NodeError::OutOfTurn));
     assert_eq!((bits(&node), node.state().round), (after, 1));
 }
 

@@ -1,5 +1,4 @@
 //! Settings survive a trip through a file, and bad ones do not enter through it.
-#![cfg(feature = "serde")]
 
 use lopa_core::batch::{BatchSize, Sampler};
 use lopa_core::node::{Config, Scheme};

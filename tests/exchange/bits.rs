@@ -1,6 +1,6 @@
 //! Whatever the links do, the bits do not change; and what that costs.
 
-use super::fleet::{Fleet, LONG, bits, frame, linking, star, topologies};
+use super::fleet::{Fleet, LONG, bits, linking, star, topologies};
 use lopa_core::node::{Scheme, Scratch};
 use lopa_core::wire::Counters;
 use lopa_host::fault::Faults;
@@ -9,11 +9,11 @@ use lopa_host::topology::Topology;
 use proptest::prelude::*;
 
 /// Runs a fleet over links and compares every bit with the run in one memory. Returns the nodes' counters.
-pub fn same_bits<const WINDOW: usize, const VALUES: usize, const FRAME: usize>(
+pub fn same_bits<const WINDOW: usize, const VALUES: usize>(
     fleet: &Fleet,
     linking: Linking,
 ) -> Vec<Counters> {
-    let mut network = fleet.linked::<WINDOW, VALUES, FRAME>(linking);
+    let mut network = fleet.linked::<WINDOW, VALUES>(linking);
     network.run(LONG).unwrap();
     for (number, want) in fleet.states().iter().enumerate() {
         assert_eq!(&bits(network.node(number)), want, "node {number}");
@@ -68,11 +68,11 @@ proptest! {
             Linking { faults: faults.clone(), seed, ..linking }
         };
         match room {
-            0 => same_bits::<1, 2, { frame(2) }>(&fleet, at(2)),
-            1 => same_bits::<2, 6, { frame(6) }>(&fleet, at(6)),
-            2 => same_bits::<3, 8, { frame(8) }>(&fleet, at(8)),
-            3 => same_bits::<8, 16, { frame(16) }>(&fleet, at(16)),
-            _ => same_bits::<32, 16, { frame(16) }>(&fleet, at(16)),
+            0 => same_bits::<1, 8>(&fleet, at(2)),
+            1 => same_bits::<2, 8>(&fleet, at(6)),
+            2 => same_bits::<3, 8>(&fleet, at(8)),
+            3 => same_bits::<8, 16>(&fleet, at(16)),
+            _ => same_bits::<32, 16>(&fleet, at(16)),
         };
     }
 }
@@ -102,7 +102,7 @@ fn the_worst_lines_promised_change_nothing() {
             let topology = Topology::ring(5);
             let fleet = Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3 };
             let linking = Linking { faults: worst.clone(), ..linking(wiring, 8, 16) };
-            let counters = same_bits::<2, 16, { frame(16) }>(&fleet, linking);
+            let counters = same_bits::<2, 16>(&fleet, linking);
             assert!(counters.iter().all(|c| c.repaired > 50 && c.corrupt > 10), "{counters:?}");
         }
     }
@@ -132,7 +132,7 @@ fn without_loss_bytes_stay_below_one_and_a_twentieth_of_the_payload() {
             (Wiring::Bus, Topology::ring(4), 392),
         ] {
             let fleet = Fleet { topology, scheme, outer: 784, inner: 2, rounds: 60, seed: 4 };
-            let counters = same_bits::<4, 784, { frame(784) }>(&fleet, linking(wiring, chunk, 784));
+            let counters = same_bits::<4, 784>(&fleet, linking(wiring, chunk, 784));
             let ratio = overhead(&fleet, wiring, &counters);
             let nodes = fleet.topology.nodes();
             println!("{scheme:<17?} {wiring:<8?} {nodes:>5} {chunk:>6}  {ratio:.4}");
@@ -156,9 +156,9 @@ fn a_window_keeps_a_line_busy() {
     let faults = Faults { delay: 4_000, ..Faults::NONE };
     let linking = Linking { faults, ..linking(Wiring::Direct, 49, 49) };
     let busy = |now: u64| (fleet.rounds * 784 * 40) as f64 / now as f64;
-    let mut narrow = fleet.linked::<1, 49, { frame(49) }>(linking.clone());
+    let mut narrow = fleet.linked::<1, 49>(linking.clone());
     narrow.run(LONG).unwrap();
-    let mut wide = fleet.linked::<8, 49, { frame(49) }>(linking);
+    let mut wide = fleet.linked::<8, 49>(linking);
     wide.run(LONG).unwrap();
     let (narrow, wide) = (busy(narrow.now()), busy(wide.now()));
     println!("values on the line: {narrow:.3} of the time with a window of 1, {wide:.3} of 8");
@@ -181,7 +181,7 @@ fn what_loss_costs() {
             let fleet = Fleet { topology, scheme, outer: 64, inner: 2, rounds: 100, seed: 5 };
             let faults = Faults { drop, ..Faults::NONE };
             let linking = Linking { faults, ..linking(wiring, 16, 32) };
-            let counters = same_bits::<4, 32, { frame(32) }>(&fleet, linking);
+            let counters = same_bits::<4, 32>(&fleet, linking);
             let mean = |of: fn(&Counters) -> u64| {
                 let sum: u64 = counters.iter().map(of).sum();
                 sum as f64 / counters.len() as f64 / fleet.rounds as f64

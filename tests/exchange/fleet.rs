@@ -100,10 +100,10 @@ impl Fleet {
     }
 
     /// The same nodes over links.
-    pub fn linked<const WINDOW: usize, const VALUES: usize, const FRAME: usize>(
+    pub fn linked<const WINDOW: usize, const VALUES: usize>(
         &self,
         linking: Linking,
-    ) -> LinkedNetwork<Quadratic<'static>, WINDOW, VALUES, FRAME> {
+    ) -> LinkedNetwork<Quadratic<'static>, WINDOW, VALUES> {
         LinkedNetwork::new(self.nodes(), &self.topology.metropolis(), self.rounds, linking).unwrap()
     }
 }
@@ -114,7 +114,7 @@ pub fn bits(node: &QuadraticNode) -> Vec<u32> {
     [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect()
 }
 
-/// The frame length an exchange needs.
+/// The longest message with so many values, sealed.
 pub const fn frame(values: usize) -> usize {
     message_len(values) + SEAL_LONGEST
 }
@@ -154,7 +154,7 @@ impl Fleet {
 pub const VALUES: usize = 8;
 
 /// A network with room for chunks of four elements.
-pub type Network = LinkedNetwork<Quadratic<'static>, 3, VALUES, { frame(VALUES) }>;
+pub type Network = LinkedNetwork<Quadratic<'static>, 3, VALUES>;
 
 /// An hour of simulated time: what is not done by then never will be.
 pub const LONG: Micros = 3_600_000_000;

@@ -1,9 +1,7 @@
 //! An attacker on the wire: it hears every frame and sends frames of its own, with a right checksum.
 
 use lopa_core::exchange::Micros;
-use lopa_core::wire::{
-    self, Body, FrameReader, FrameWriter, Hello, Message, Reason, Refuse, Seal, VERSION,
-};
+use lopa_core::wire::{self, Body, FrameReader, Hello, Message, Reason, Refuse, Seal, VERSION};
 
 use super::fleet::{Network, VALUES, frame};
 
@@ -39,11 +37,7 @@ impl Forged {
 
 /// A message as a frame with a checksum.
 pub fn encode(message: &Message<Vec<u8>>) -> Vec<u8> {
-    let mut out = vec![0; 512];
-    let writer = FrameWriter::new(&Seal::PLAIN, &mut out);
-    let len = postcard::serialize_with_flavor(message, writer).unwrap();
-    out.truncate(len);
-    out
+    super::fuzzing::frame(&postcard::to_stdvec(message).unwrap())
 }
 
 /// The message in a frame.

@@ -21,7 +21,7 @@ fn frames(nodes: u32, wiring: Wiring, rounds: u64) -> u64 {
     let plain = linking(wiring, 8, 16);
     let share = if wiring == Wiring::Direct { 2 } else { nodes };
     let timing = Timing::uart(plain.baud, frame(16), 2 * share, plain.compute[1]);
-    let counters = same_bits::<2, 16, { frame(16) }>(&fleet, Linking { timing, ..plain });
+    let counters = same_bits::<2, 16>(&fleet, Linking { timing, ..plain });
     let sent = |c: &Counters| c.sent;
     counters.iter().map(sent).sum()
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::fuzzing::crc;
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::draw::Draws;
-use lopa_core::math::Kind;
 use lopa_core::node::{Config, Scheme, Variable};
 use lopa_core::problem::Dimensions;
 use lopa_core::steps::StepSizes;
@@ -133,11 +132,7 @@ impl Book {
             Scheme::LocalGradient => 0,
             Scheme::GradientTracking => 1,
         });
-        self.byte(match identity.math {
-            Kind::Libm => 0,
-            Kind::Micromath => 1,
-        });
-        self.number(identity.chunk).number(identity.digest)
+        self.number(identity.math).number(identity.chunk).number(identity.digest)
     }
 
     fn variable(&mut self, variable: Variable) -> &mut Self {
@@ -332,7 +327,7 @@ fn identity() -> Identity {
         outer: 784,
         inner: 10,
         scheme: Scheme::GradientTracking,
-        math: Kind::Libm,
+        math: 0,
         chunk: 64,
         digest: 0x0123_4567_89ab_cdef,
     }
@@ -563,6 +558,7 @@ fn extremes(values: usize) -> Vec<Owned> {
         problem: small,
         outer: small,
         inner: small,
+        math: small,
         chunk: small,
         digest: large,
         ..identity()
@@ -750,14 +746,17 @@ fn unknown_tags_are_malformed() {
     ] {
         assert!(decode(&[&head, bytes].concat()).is_ok(), "{bytes:02x?}");
     }
-    // Hello: scheme and math.
+    // Hello: the scheme is a tag. The number behind it is not: a later libm is understood, and refused by its name.
     let hello = Book::message(&messages()["hello"]);
     let scheme = hello.len() - 12;
     assert_eq!(hello[scheme..scheme + 2], [1, 0]);
-    for (at, tag) in [(scheme, 2), (scheme + 1, 2), (scheme, 127), (scheme + 1, 127)] {
-        let mut other = hello.clone();
-        other[at] = tag;
+    for tag in [2, 127] {
+        let (mut other, mut later) = (hello.clone(), hello.clone());
+        other[scheme] = tag;
         assert_eq!(decode(&other), Err(MessageError::Malformed));
+        later[scheme + 1] = tag;
+        let Body::Hello(hello) = decode(&later).unwrap().body else { panic!("not a greeting") };
+        assert_eq!(identity().difference(&hello.identity), Some(Reason::Math));
     }
 }
 
@@ -837,9 +836,8 @@ fn some_acks() -> impl Strategy<Value = Acks> {
 }
 
 fn some_identity() -> impl Strategy<Value = Identity> {
-    let kind = prop_oneof![Just(Kind::Libm), Just(Kind::Micromath)];
     let scheme = prop_oneof![Just(Scheme::LocalGradient), Just(Scheme::GradientTracking)];
-    (small(), small(), small(), scheme, kind, small(), number()).prop_map(
+    (small(), small(), small(), scheme, small(), small(), number()).prop_map(
         |(problem, outer, inner, scheme, math, chunk, digest)| Identity {
             problem,
             outer,

@@ -4,12 +4,12 @@ use core::future::pending;
 
 use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 use lopa_core::blob::{Blob, BlobError};
-use lopa_node::{FRAME, WINDOW};
+use lopa_node::{BoardExchange, WINDOW};
 
 /// Bytes of a line that wait to be read: what a neighbour sends at most while a round is computed.
-pub const RECEIVE: usize = (2 * WINDOW * FRAME).next_power_of_two();
+pub const RECEIVE: usize = (2 * WINDOW * BoardExchange::BUFFER).next_power_of_two();
 /// Bytes of a line that wait to be sent.
-pub const SEND: usize = FRAME.next_power_of_two();
+pub const SEND: usize = BoardExchange::BUFFER.next_power_of_two();
 
 /// The rate of a blob's lines, within what all boards can do. Without a blob nothing is said anyway.
 #[must_use]

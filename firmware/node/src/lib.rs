@@ -39,7 +39,6 @@ pub use store::{PAGE, Store, StoreError};
 
 use lopa_core::blob::Capacity;
 use lopa_core::exchange::Exchange;
-use lopa_core::wire;
 
 /// Neighbours a node can have; with the feature `many` more than it has lines, behind a router.
 pub const NEIGHBOURS: usize = if cfg!(feature = "many") { 16 } else { 4 };
@@ -49,11 +48,9 @@ pub const LINKS: usize = 5;
 pub const WINDOW: usize = 2;
 /// Floats of a chunk, y included.
 pub const VALUES: usize = 64;
-/// The longest message, sealed.
-pub const FRAME: usize = wire::message_len(VALUES) + wire::SEAL_LONGEST;
 
 /// The exchange of a board.
-pub type BoardExchange = Exchange<NEIGHBOURS, LINKS, WINDOW, VALUES, FRAME>;
+pub type BoardExchange = Exchange<NEIGHBOURS, LINKS, VALUES, WINDOW>;
 
 /// What a board with so many floats has room for.
 #[must_use]

@@ -36,9 +36,9 @@ impl<P: OutputPin> Light<P> {
         match step {
             Step::Compute => self.set(odd, Micros::MAX),
             Step::Wait if now < still => self.set(odd, still),
-            Step::Wait | Step::Paused => self.blink(now, 2_000_000),
             Step::Finished => self.set(true, Micros::MAX),
             Step::Diverged(_) | Step::Mismatch => self.alarm(now),
+            _ => self.blink(now, 2_000_000),
         }
     }
 

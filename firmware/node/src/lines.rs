@@ -51,7 +51,8 @@ impl Lines {
                 if line.from < line.to {
                     break;
                 }
-                let Some(len) = exchange.transmit(number, node, now, &mut line.frame) else {
+                // Never refused: the link is one of its own, and the buffer as long as it says.
+                let Ok(Some(len)) = exchange.transmit(number, node, now, &mut line.frame) else {
                     break;
                 };
                 // No buffer is longer than a u16 can say.
@@ -75,8 +76,8 @@ impl Lines {
             let mut bytes = [0; GULP];
             // An error is noise on the line: the frame it hit is lost, and will be sent again.
             while let Poll::Ready(Ok(len @ 1..)) = once(link.read(&mut bytes), cx) {
-                exchange.receive(number, bytes.get(..len).unwrap_or(&bytes), now);
-                moved = true;
+                let bytes = bytes.get(..len).unwrap_or(&bytes);
+                moved |= exchange.receive(number, bytes, now).is_ok();
             }
         }
         moved

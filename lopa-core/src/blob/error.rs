@@ -19,15 +19,16 @@ pub enum SetName {
 /// Why a blob was refused.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum BlobError {
-    /// The bytes do not begin like a blob, as erased flash does not.
+    /// The bytes do not begin like a blob; erased flash does not either.
     NotABlob,
     /// A version this build does not read.
     Version {
         /// The blob's version.
         found: u32,
     },
-    /// There are fewer bytes than the blob says it has, or it says it has fewer than any blob.
+    /// There are fewer bytes than the blob's head gives, or that length is too short for any blob.
     Length {
         /// The bytes it needs.
         needed: usize,
@@ -38,19 +39,19 @@ pub enum BlobError {
     Corrupt,
     /// The bytes do not begin at a multiple of four, or this machine is not little-endian.
     Memory,
-    /// A part of the blob is missing, or there is something behind the last one.
+    /// A section of the blob is missing or too short, or bytes follow the last one.
     Section {
-        /// Which part.
+        /// Which section.
         name: &'static str,
     },
-    /// A number is out of its range.
+    /// A number is out of range.
     Value {
         /// Which one.
         name: &'static str,
     },
-    /// The blob was made for nodes that compute exp and ln in another way.
+    /// The blob was made for nodes with another implementation of exp and ln.
     Math {
-        /// The blob's way.
+        /// The one it was made for.
         needed: math::Kind,
     },
     /// The blob has a key, and this build has no encryption.
@@ -62,20 +63,20 @@ pub enum BlobError {
         /// Its place in the list.
         index: usize,
     },
-    /// A set of samples makes no sense.
+    /// A set of samples is invalid.
     Samples {
         /// Which one.
         set: SetName,
         /// Why.
         error: SamplesError,
     },
-    /// The problem makes no sense.
+    /// The problem is invalid.
     Problem(ProblemError),
-    /// A node cannot be made of it.
+    /// No node can be built from it.
     Node(NodeError),
-    /// It is sound, but does not fit this image.
+    /// It is valid, but does not fit this image.
     Capacity {
-        /// What is short.
+        /// What there is too little of.
         name: &'static str,
         /// How much the blob needs.
         needed: usize,
@@ -96,10 +97,13 @@ impl core::fmt::Display for BlobError {
             }
             Self::Corrupt => write!(f, "the blob's checksum is wrong: it was cut short or damaged"),
             Self::Memory => {
-                write!(f, "a blob must lie at a multiple of four bytes, on a little-endian machine")
+                write!(
+                    f,
+                    "a blob must start at a multiple of four bytes, on a little-endian machine"
+                )
             }
             Self::Section { name } => {
-                write!(f, "the blob's part {name:?} is not as long as its head says")
+                write!(f, "the blob's section {name:?} does not have the length its head gives")
             }
             Self::Value { name } => write!(f, "the blob's {name} is out of range"),
             Self::Math { needed } => {
@@ -112,7 +116,7 @@ impl core::fmt::Display for BlobError {
             Self::Steps(error) => write!(f, "{error}"),
             Self::Peer { index } => write!(
                 f,
-                "neighbour {index} of the blob is out of order, the node itself, or has no sound weight"
+                "neighbour {index} of the blob is out of order, is the node itself, or has an invalid weight"
             ),
             Self::Samples { set: SetName::Training, error } => write!(f, "training set: {error}"),
             Self::Samples { set: SetName::Validation, error } => {

@@ -1,4 +1,4 @@
-//! The words a blob begins with, written and read in one place.
+//! The head of a blob: its first words, written and read in one place.
 
 use core::array;
 
@@ -14,7 +14,7 @@ pub(super) const HEAD: usize = 48;
 /// The validation set is the training set, stored once.
 pub(super) const SAME: u8 = 0xff;
 
-/// A set of samples, as its head has it.
+/// A set of samples, as the head describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct SetHead {
     /// 0 u8, 1 i8, 2 f32; [`SAME`] for a validation set that is the training set.
@@ -39,7 +39,7 @@ impl SetHead {
     }
 }
 
-/// The head, every field as it is stored.
+/// The head, with every field as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Head {
     pub(super) version: u32,
@@ -111,7 +111,7 @@ impl Head {
         array::from_fn(|_| words.next().unwrap_or(0))
     }
 
-    /// The same backwards; the first two words are checked before.
+    /// The reverse; the first two words have been checked.
     pub(super) fn from_words(words: &[u32; HEAD]) -> Self {
         let mut words = words.iter().copied();
         let mut word = || words.next().unwrap_or(0);

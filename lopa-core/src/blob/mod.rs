@@ -14,17 +14,17 @@ use crate::exchange::Timing;
 use crate::node::{Config, Scheme};
 use crate::wire::Seal;
 
-/// The latest version of the layout that this build reads; it reads all before it, too.
+/// The latest version of the layout that this build reads; it reads all earlier ones too.
 pub const VERSION: u32 = 2;
 
-/// What a node is told besides its problem, its starting point and its neighbours.
+/// What a blob holds besides the problem, the starting point and the neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Plan {
-    /// A number that all blobs of one network have and those of others do not, such as a checksum of its weights and
-    /// data. It goes into the greeting's digest: nodes of different networks refuse each other.
+    /// A number that all blobs of one network share and those of other networks do not, such as a checksum of its weights
+    /// and data. It is part of the greeting's digest: nodes of different networks refuse each other.
     pub network: u32,
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: u64,
     /// LG or GT.
     pub scheme: Scheme,
@@ -32,15 +32,15 @@ pub struct Plan {
     pub config: Config,
     /// Elements of a chunk.
     pub chunk: u32,
-    /// When to lose patience.
+    /// How long to wait for neighbours.
     pub timing: Timing,
-    /// Bits a second on the lines.
+    /// Bits per second on the lines.
     pub baud: u32,
     /// How nodes are wired.
     pub wiring: Wiring,
-    /// A checkpoint every so many rounds; 0 for none but those a host asks for.
+    /// Rounds between checkpoints; with 0, only those that a host requests are written.
     pub checkpoint_every: u32,
-    /// How frames are sealed: with a key, the blob carries it and must be kept secret.
+    /// How frames are sealed. With a key, the blob contains it and must be kept secret.
     pub seal: Seal,
 }
 
@@ -55,14 +55,14 @@ impl Plan {
 /// How nodes are wired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Wiring {
-    /// A line of its own for each neighbour.
+    /// A separate line to each neighbour.
     Direct,
-    /// One line, to a router that passes frames on to neighbours.
+    /// One line, to a router that forwards frames to the neighbours.
     Routed,
-    /// One line for all: everybody hears everybody.
+    /// One line shared by all: every node receives every frame.
     Bus,
 }
 
@@ -72,7 +72,7 @@ pub enum Wiring {
 pub enum Start<'a> {
     /// The same number in every element.
     Number(f32),
-    /// A number for every element.
+    /// One number for each element.
     Vector(&'a [f32]),
 }
 
@@ -86,6 +86,6 @@ pub struct Capacity {
     pub neighbours: usize,
     /// Links of an exchange.
     pub links: usize,
-    /// Floats of a chunk, y behind x with gradient tracking.
+    /// Floats of a chunk; with gradient tracking, x and y together.
     pub values: usize,
 }

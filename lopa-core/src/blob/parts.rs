@@ -14,7 +14,7 @@ use crate::samples::{Features, Labels, Samples};
 use crate::steps::StepSizes;
 use crate::wire::{KEY_BYTES, Seal};
 
-/// What of the sections has not been read.
+/// The sections that have not been read yet.
 pub(super) struct Rest<'a>(pub(super) &'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -26,7 +26,7 @@ impl<'a> Rest<'a> {
         section.get(..len).ok_or(BlobError::Section { name })
     }
 
-    /// The next `len` words as what they are.
+    /// The next `len` words, as values of type `T`.
     pub(super) fn cast<T: bytemuck::Pod>(
         &mut self,
         name: &'static str,
@@ -49,7 +49,8 @@ pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
     }
     let [alpha, beta, lambda, gamma, tau] = head.steps.map(f32::from_bits);
     let [retry, retry_most, delay, silence, patience, probe] = head.timing;
-    if retry == 0 || probe == 0 || patience == 0 || silence < 16 {
+    let timing = Timing { retry, retry_most, delay, silence, patience, probe };
+    if !timing.is_sound() {
         return Err(value("timing"));
     }
     for (name, bad) in [
@@ -83,7 +84,7 @@ pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
             },
         },
         chunk: head.chunk,
-        timing: Timing { retry, retry_most, delay, silence, patience, probe },
+        timing,
         baud: head.baud,
         wiring: match head.wiring {
             0 => Wiring::Direct,
@@ -96,7 +97,7 @@ pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
     })
 }
 
-/// How frames are sealed: a key is the first section. A build that cannot use one must not go on without it.
+/// How frames are sealed. A key is the first section; a build that cannot use one must not continue without it.
 pub(super) fn seal(head: &Head, rest: &mut Rest<'_>) -> Result<Seal, BlobError> {
     if head.version != KEYED {
         return Ok(Seal::PLAIN);
@@ -111,7 +112,7 @@ pub(super) fn seal(head: &Head, rest: &mut Rest<'_>) -> Result<Seal, BlobError> 
     }
 }
 
-/// As an exchange would refuse them.
+/// Refuses neighbours that an exchange would refuse.
 pub(super) fn check_peers(peers: &[u32], own: u32) -> Result<(), BlobError> {
     let (mut last, mut total) = (None, 0.0);
     for (index, &[node, link, weight]) in peers.as_chunks::<3>().0.iter().enumerate() {

@@ -14,13 +14,13 @@ use crate::vector::all_finite;
 use crate::wire::Identity;
 use crate::wire::seal::Checksum;
 
-/// A node made of a blob, its vectors in memory it was given.
+/// A node built from a blob, with its vectors in memory that it was given.
 pub type BlobNode<'a, 'm> = Node<AnyProblem<'a>, &'m mut [f32], &'m mut [f32], &'m mut [f32]>;
 
-/// The scratch beside it.
+/// Its scratch.
 pub type BlobScratch<'m> = Scratch<&'m mut [f32], &'m mut [f32]>;
 
-/// A node's blob, whole and sound: see [the layout](crate::blob#layout).
+/// A node's blob, complete and valid: see [the layout](crate::blob#layout).
 #[derive(Clone, Copy, PartialEq)]
 pub struct Blob<'a> {
     len: usize,
@@ -32,11 +32,11 @@ pub struct Blob<'a> {
 }
 
 impl<'a> Blob<'a> {
-    /// Reads a blob at the beginning of `bytes`; what lies behind it is left alone. Everything is checked: nothing of
-    /// a blob that was read is refused later, but for want of room.
+    /// Reads a blob at the beginning of `bytes`; bytes after it are ignored. Everything is checked here: the only later
+    /// reason to refuse a blob is lack of room.
     ///
     /// # Errors
-    /// Names what is wrong.
+    /// Names what is invalid.
     pub fn read(bytes: &'a [u8]) -> Result<Self, BlobError> {
         let (words, _) = bytes.as_chunks::<4>();
         let mut first = [0; HEAD];
@@ -47,7 +47,7 @@ impl<'a> Blob<'a> {
         if !head::begins(magic) {
             return Err(BlobError::NotABlob);
         }
-        // The low half is the version, the high half the words of the head: a later one may have more.
+        // The low half is the version, the high half the number of words in the head: later versions may have more.
         let (version, head_words) = (version & 0xffff, (version >> 16) as usize);
         if ![PLAIN, KEYED].contains(&version) {
             return Err(BlobError::Version { found: version });
@@ -100,7 +100,7 @@ impl<'a> Blob<'a> {
         Ok(Self { len: length, plan, start, peers, problem })
     }
 
-    /// The blob's bytes.
+    /// The blob's length in bytes.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "no blob is empty")]
     pub const fn len(&self) -> usize {
@@ -131,13 +131,13 @@ impl<'a> Blob<'a> {
         self.plan.config
     }
 
-    /// Bits a second on the lines.
+    /// Bits per second on the lines.
     #[must_use]
     pub const fn baud(&self) -> u32 {
         self.plan.baud
     }
 
-    /// A checkpoint every so many rounds; 0 for none but those a host asks for.
+    /// Rounds between checkpoints; with 0, only those that a host requests are written.
     #[must_use]
     pub const fn checkpoint_every(&self) -> u32 {
         self.plan.checkpoint_every
@@ -155,19 +155,17 @@ impl<'a> Blob<'a> {
         self.problem.dimensions()
     }
 
-    /// Fills x₀ in.
-    pub fn start(&self, x: &mut [f32]) {
-        match self.start {
-            Start::Number(x0) => x.fill(x0),
-            Start::Vector(x0) => x.iter_mut().zip(x0).for_each(|(x, x0)| *x = *x0),
-        }
+    /// x₀.
+    #[must_use]
+    pub const fn start(&self) -> Start<'a> {
+        self.start
     }
 
     /// The neighbours, in order of their numbers.
     #[must_use]
     pub fn peers(&self) -> impl ExactSizeIterator<Item = Peer> + Clone + use<'a> {
         self.peers.as_chunks::<3>().0.iter().map(|&[node, link, weight]| {
-            // No blob with a link beyond 255 was read.
+            // A blob with a link beyond 255 is refused when it is read.
             Peer { node, link: link as u8, weight: f32::from_bits(weight) }
         })
     }
@@ -190,7 +188,7 @@ impl<'a> Blob<'a> {
         Settings { node, identity, rounds, boot, timing, seal }
     }
 
-    /// The memory the node takes; sensible for a blob that [fits](Blob::fits).
+    /// The memory the node needs; meaningful for a blob that [fits](Blob::fits).
     #[must_use]
     pub fn footprint(&self) -> Footprint {
         let Dimensions { outer, inner, workspace } = self.dimensions();
@@ -212,7 +210,7 @@ impl<'a> Blob<'a> {
     /// Whether an image has room for the node.
     ///
     /// # Errors
-    /// Names what is short, how much is needed and how much there is.
+    /// Names what there is too little of, how much is needed and how much there is.
     pub fn fits(&self, capacity: &Capacity) -> Result<(), BlobError> {
         let vectors = if self.scheme() == Scheme::GradientTracking { 2 } else { 1 };
         let values = (self.plan.chunk as usize).saturating_mul(vectors);
@@ -221,7 +219,7 @@ impl<'a> Blob<'a> {
             ("floats of memory", self.floats(), capacity.floats),
             ("neighbours", self.peers().len(), capacity.neighbours),
             ("links", links.unwrap_or(0), capacity.links),
-            ("floats a chunk", values, capacity.values),
+            ("floats per chunk", values, capacity.values),
         ] {
             if needed > room {
                 return Err(BlobError::Capacity { name, needed, room });
@@ -230,7 +228,7 @@ impl<'a> Blob<'a> {
         Ok(())
     }
 
-    /// Makes the node, its vectors and scratch in `memory`: [`Blob::floats`] of it, the rest is left alone.
+    /// Builds the node, with its vectors and scratch in the first [`Blob::floats`] elements of `memory`.
     ///
     /// # Errors
     /// Refuses too little memory.
@@ -252,7 +250,10 @@ impl<'a> Blob<'a> {
         let (x, y, z, delta) = (take(outer)?, take(outer)?, take(outer)?, take(tracked)?);
         let (theta, v) = (take(inner)?, take(inner)?);
         let scratch = Scratch { direction: take(inner)?, workspace: take(workspace)? };
-        self.start(x);
+        match self.start {
+            Start::Number(x0) => x.fill(x0),
+            Start::Vector(x0) => x.iter_mut().zip(x0).for_each(|(x, x0)| *x = *x0),
+        }
         let buffers = Buffers { x, y, z, theta, v, delta };
         let node = Node::new(self.problem, self.scheme(), self.config(), buffers);
         Ok((node.map_err(BlobError::Node)?, scratch))

@@ -1,4 +1,4 @@
-//! From a node's plan to its blob, in pieces, without an allocator.
+//! Writes a node's blob in pieces, without an allocator.
 
 use bytemuck::cast_slice;
 
@@ -13,13 +13,13 @@ use crate::problems::AnyProblem;
 use crate::samples::{Features, LabelKind, Labels, Samples};
 use crate::wire::seal::Checksum;
 
-/// Writes a node's blob, piece by piece, and returns its length in bytes. Peers are in order of their numbers.
+/// Writes a node's blob, piece by piece, and returns its length in bytes. Peers must be in order of their numbers.
 ///
-/// The pieces are as [`Blob::read`](super::Blob::read) reads them; read a blob before you trust it, which checks
-/// everything a chip would refuse.
+/// Written together, the pieces are what [`Blob::read`](super::Blob::read) reads. Read a blob before you use it: that
+/// checks everything a chip would refuse.
 ///
 /// # Errors
-/// Refuses what the layout has no room for: more than 65535 neighbours or 4 GiB.
+/// Refuses what does not fit the layout: more than 65535 neighbours or 4 GiB.
 pub fn write(
     plan: &Plan,
     problem: &AnyProblem<'_>,
@@ -28,7 +28,7 @@ pub fn write(
     mut sink: impl FnMut(&[u8]),
 ) -> Result<usize, BlobError> {
     let mut head = head(plan, problem, start, peers)?;
-    // Once to count, once to write: a length cannot differ from what is written.
+    // Once to count and once to write, so that the length always matches what is written.
     let mut length = 4 * (HEAD + 1);
     sections(plan, problem, start, peers, |bytes| length = length.saturating_add(bytes.len()));
     head.length = narrow("length", length)?;
@@ -206,7 +206,7 @@ fn put_floats(floats: &[f32], put: &mut impl FnMut(&[u8])) {
     floats.iter().for_each(|a| put(&a.to_le_bytes()));
 }
 
-/// Whether two sets are the same to the last bit: stored once then.
+/// Whether two sets are the same, bit for bit, and can be stored once.
 fn same(a: &Samples<'_>, b: &Samples<'_>) -> bool {
     let floats = |a: &[f32], b: &[f32]| cast_slice::<_, u32>(a) == cast_slice::<_, u32>(b);
     let features = match (a.features(), b.features()) {

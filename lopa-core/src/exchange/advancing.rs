@@ -1,16 +1,17 @@
-//! Going on with a round: mixing chunks that are complete, waiting for those that are not.
+//! Progress within a round: mixes chunks that are complete, and waits for those that are not.
 
 use super::neighbour::Neighbour;
+use super::session::Session;
 use super::settings::Micros;
-use super::{Learner, Step, Table};
+use super::{Learner, Step};
 use crate::node::{NodeError, Phase};
 use crate::vector::add_gap;
 
 /// How many elements are mixed at a time: bounds the stack.
 const PIECE: usize = 32;
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
         if let Phase::Diverged(divergence) = learner.phase() {
@@ -38,7 +39,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                     return Step::Compute;
                 }
                 Phase::Ready => {
-                    // One that joined late has learned little when the others have done all rounds.
+                    // A node that joined late has learned little when the others have finished all rounds.
                     let had = learner.evaluations().hessian_vector;
                     let enough = had >= self.settings.rounds.div_ceil(2);
                     if enough && round >= self.settings.rounds {
@@ -69,7 +70,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             self.base = base.saturating_add(1);
             for neighbour in &mut self.neighbours {
                 neighbour.filled >>= 1;
-                // It may have been waiting for room.
+                // The neighbour may have been waiting for room.
                 if neighbour.met()
                     && neighbour.reached >= neighbour.told.saturating_add(WINDOW as u64)
                 {
@@ -79,10 +80,10 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
     }
 
-    /// Whether a node is where the exchange left it.
+    /// Whether the node is where the exchange left it.
     fn in_place<L: Learner + ?Sized>(&self, learner: &L) -> bool {
         if self.restart {
-            // Wherever it is, it is about to be sent elsewhere.
+            // Wherever it is, it is about to be restarted.
             return true;
         }
         let state = learner.state();
@@ -129,8 +130,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         Ok(())
     }
 
-    /// While a round waits for a neighbour's chunk, tells it now and then, with growing pauses, what is missing: the
-    /// last acknowledgement may have been lost.
+    /// While a round waits for a neighbour's chunk, repeats the acknowledgement with growing pauses: the last one may have
+    /// been lost.
     fn nag(&mut self, now: Micros) {
         for neighbour in &mut self.neighbours {
             if neighbour.met() && neighbour.filled & 1 == 0 && neighbour.ack_at.is_none() {

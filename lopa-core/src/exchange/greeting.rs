@@ -1,15 +1,15 @@
-//! Greetings: neighbours prove that they are there, here and now, and compare where they are.
+//! Greetings: neighbours prove that they are present, and compare what they agree on.
 
-use super::neighbour::Standing;
+use super::neighbour::{Neighbour, Standing};
+use super::session::{Session, bump};
 use super::settings::Micros;
-use super::{Table, bump};
 use crate::epoch::Epoch;
 use crate::wire::{Body, Floats, Hello, Message, Reason, Refuse};
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
-    /// Acts on a greeting. Not inlined, as are other kinds of messages: a chip's stack must hold one of them only.
+    /// Handles a greeting. Like the handlers of other messages, it is not inlined: a chip's stack then holds only one of them.
     #[inline(never)]
     pub(super) fn hello(
         &mut self,
@@ -20,7 +20,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
     ) {
         let Message { sender, session, epoch: number, .. } = *message;
         if sender == self.settings.node {
-            // An echo of ourselves is a bus; another session is another node with our number.
+            // On a bus a node receives its own frames; another session means another node with the same number.
             let own = session == self.session || session == 0;
             if !own && !self.duplicate {
                 self.duplicate = true;
@@ -33,7 +33,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             return;
         }
         let Some(at) = self.neighbours.iter().position(|n| n.is(link, sender)) else {
-            // A neighbour's number on a link that does not lead to it: there are two of them.
+            // A neighbour's number on a link that does not lead to it: two nodes have that number.
             if self.neighbours.iter().any(|n| n.peer.node == sender) {
                 self.refuse_twin = Some((link, sender, hello.challenge));
                 bump(&mut self.counters.refused);
@@ -49,7 +49,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let Some(n) = self.neighbours.get_mut(at) else { return };
         n.heard = hello.challenge;
         if !n.given || hello.echo != n.challenge {
-            // It has not heard us yet, or this is a recording: nothing follows but a question. If nothing seems to have
+            // It has not received our greeting yet, or this is a recording: we only ask for an echo. If nothing seems to have
             // changed and it wants no answer, two answers have crossed.
             let same = n.met() && n.session == session && number == self.epoch.number;
             if hello.ask || !same {
@@ -57,12 +57,12 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             }
             return;
         }
-        // An echo counts once.
+        // An echo is accepted once.
         self.challenge_anew(at, now);
         self.proven(at, message, hello, now);
     }
 
-    /// Acts on a greeting that echoes a challenge of this very moment.
+    /// Handles a greeting that echoes the current challenge.
     fn proven(&mut self, at: usize, message: &Message<&[u8]>, hello: &Hello, now: Micros) {
         let Message { session, epoch: number, .. } = *message;
         let most = self.sent_up_to();
@@ -91,7 +91,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let theirs = Epoch { number, mark: hello.mark };
         let (later, same) = (theirs.is_later_than(self.epoch.number), number == self.epoch.number);
         if hello.without && (later || same) && n.counts() {
-            // It gave us up while we still counted on it. Should it hear us after all, its next echo tells.
+            // It gave us up while we still counted on it. If it receives us after all, its next echo will show that.
             (n.standing, n.hello_at) = (Standing::Dead, Some(now));
             return if later {
                 self.join(theirs, hello.start, now);
@@ -102,8 +102,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let lost = !n.counts();
         let rebooted = n.met() && n.session != session;
         let invited = lost && !hello.without && later;
-        // A node that booted in an epoch has a y that fits only those who booted in it in the same round. If another
-        // joined it, with y = z, the mean of y would no longer be that of z.
+        // The y of a node that booted in an epoch fits only nodes that booted in it in the same round. If another node
+        // joined, with y = z, the mean of y would no longer be that of z.
         let torn = if same {
             theirs != self.epoch
                 || hello.start != self.start
@@ -123,7 +123,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         if later {
             self.join(theirs, hello.start, now);
         } else if !same {
-            // It has missed our epoch, and learns of it.
+            // It has missed our epoch: an answer will tell it.
             n.hello_at = Some(now);
             return;
         }
@@ -142,12 +142,12 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
     }
 
-    /// Acts on a refusal.
+    /// Handles a refusal.
     pub(super) fn refused(&mut self, link: usize, sender: u32, refuse: &Refuse, now: Micros) {
         if refuse.to != self.settings.node {
             return;
         }
-        let echoed = |n: &super::Neighbour| n.given && n.challenge == refuse.echo;
+        let echoed = |n: &Neighbour| n.given && n.challenge == refuse.echo;
         if sender == self.settings.node {
             self.duplicate |= self.neighbours.iter().any(echoed);
             return;

@@ -1,59 +1,46 @@
 //! Rounds over links that drop, corrupt, repeat and delay.
 //!
-//! A state machine without I/O: bytes in per link, bytes out per link, time as an argument, the next deadline
-//! as an answer. It never blocks, allocates or reads a clock, so the simulator, the emulator and a board run
-//! the same code:
+//! A state machine without I/O: bytes in and bytes out for each link, time as an argument, the next deadline as a result. It
+//! never blocks, allocates or reads a clock, so the simulator, the emulator and a board run the same code.
 //!
-//! ```text
-//! loop {
-//!     exchange.receive(link, bytes, now);                       // whatever was received
-//!     match exchange.advance(&mut node, now) {
-//!         Step::Compute => node.compute(&mut scratch)?,         // then advance again
-//!         Step::Wait | Step::Paused | Step::Finished => {}
-//!         Step::Diverged(divergence) => …
-//!         Step::Mismatch => …                                   // the node was changed behind its back
-//!     }
-//!     while let Some(len) = exchange.transmit(link, &node, now, &mut buffer) { … }
-//!     sleep until bytes come or exchange.deadline()
-//! }
-//! ```
+#![doc = include_str!("../../docs/two-nodes.md")]
 //!
 //! # How a round goes
 //!
-//! A vector travels in chunks, counted through all rounds. A node mixes chunk c when it has received chunk c of every
-//! neighbour and every neighbour holds its own; then it may overwrite its own. Neighbours are added in order of their
-//! numbers, so the sum has one order whatever the timing: **the links decide when, never what**. A neighbour can
+//! A vector travels in chunks, counted through all rounds. A node mixes chunk c when it has received chunk c from every
+//! neighbour, and every neighbour has received its own; only then may it overwrite its own. Neighbours are added in order
+//! of their numbers, so the sum has one order whatever the timing: **the links decide when, never what**. A neighbour can
 //! be one round ahead, never two.
 //!
-//! Acknowledgements ride on data where they can. A chunk that is not acknowledged in time is sent again, with
-//! growing pauses; one that is missing in the middle is sent again at once.
+//! Acknowledgements travel with data where possible. A chunk that is not acknowledged in time is sent again, with growing
+//! pauses; a chunk that is missing in the middle is sent again at once.
 //!
-//! # Who takes part
+//! # Which nodes take part
 //!
 //! Neighbours greet each other at the start of every [*epoch*](crate::epoch) and compare what the network must agree on;
-//! what differs is refused with a reason that both ends report. **Everything that changes who takes part begins a new
-//! epoch**: a death, a refusal, a reboot, a return. Rounds go on without a neighbour that is dead or refused (its term is
-//! left out, which folds the weight into the node's own), gradient tracking starts anew with y = z, and the news spreads
-//! through the greetings. Of epochs begun at the same time the latest wins.
+//! if something differs, they refuse each other, with a reason that both ends report. **Every change of the nodes that take
+//! part begins a new epoch**: a death, a refusal, a reboot, a return. Rounds continue without a neighbour that is dead or
+//! refused (its term is left out, which adds its weight to the node's own), gradient tracking starts again with y = z, and
+//! greetings spread the news. Of several epochs that begin at the same time, the latest wins.
 //!
 //! **Only progress is a sign of life**: a new chunk, a new acknowledgement, or a greeting that echoes a challenge given a
-//! moment ago. A neighbour that shows none for a quarter of the silence is asked; at its end it is dead. A neighbour
-//! whose answer contradicts what it said before (it rebooted unnoticed, or somebody spoke in its name) is met anew, in a
-//! new epoch. **Nothing that a node believes of a neighbour changes without such an echo**, so recordings and stray
-//! frames change nothing.
+//! moment ago. A neighbour that shows none for a quarter of the time `silence` is asked for one; when that time is over, it
+//! is declared dead. A neighbour whose answer contradicts what it sent before (it rebooted unnoticed, or its frames were
+//! forged) is met again, in a new epoch. **What a node knows about a neighbour only changes with such an echo**, so
+//! recordings and stray frames change nothing.
 //!
-//! A whole fleet that reboots from checkpoints of one round goes on with the bits of an unbroken run. From checkpoints of
-//! different rounds or epochs it cannot go on as if nothing had happened: the first node that notices begins a new epoch,
-//! in the lower round. A run does not end with a fresh epoch: one that begins in the last quarter of the rounds goes back
-//! to the start of that quarter, and a node that joined so late that it had less than half of the rounds asks for more.
+//! A whole fleet that reboots from checkpoints of one round continues with the bits of an uninterrupted run. From
+//! checkpoints of different rounds or epochs it cannot: the first node that notices begins a new epoch, in the lower round.
+//! An epoch always has rounds left: one that begins in the last quarter of the rounds goes back to the start of that
+//! quarter, and a node that joined too late to compute half of the rounds begins another epoch to get more.
 //!
 //! # What it costs
 //!
-//! Bytes on the wire over bytes of values, greetings and acknowledgements included, at n = 784, 60 rounds, no loss:
+//! Bytes on the wire divided by bytes of values, with greetings and acknowledgements, for n = 784, 60 rounds, no loss:
 //!
 //! | network | chunk | LG | GT |
 //! |---|---:|---:|---:|
-//! | ring of 5, a line for each pair | 196 | 1.031 | 1.017 |
+//! | ring of 5, one line per pair | 196 | 1.031 | 1.017 |
 //! | star of 5 through a router | 392 | 1.019 | 1.011 |
 //! | ring of 4 on a shared bus | 392 | 1.015 | 1.009 |
 //!
@@ -61,35 +48,39 @@
 //! cargo test -p lopa-tests exchange::bits::without_loss -- --nocapture
 //! ```
 //!
-//! What loss adds in frames, bytes and repairs is in `tests/exchange/loss.table`, and frames per round against the number
-//! of neighbours in `tests/exchange/neighbours.table`; tests make and check both. A window of one chunk leaves a line
-//! idle while acknowledgements travel; where bytes take long to arrive, as through USB, a window of eight carries four
-//! times as much (`a_window_keeps_a_line_busy`).
+//! The frames, bytes and repairs that loss adds are in `tests/exchange/loss.table`, and frames per round by number of
+//! neighbours in `tests/exchange/neighbours.table`; tests write and check both. A window of one chunk leaves a line idle
+//! while acknowledgements travel; where bytes are slow to arrive, as over USB, a window of eight carries four times as much
+//! (`a_window_keeps_a_line_busy`).
 
 mod advancing;
+mod error;
 mod greeting;
 mod membership;
 mod neighbour;
 mod receiving;
+mod session;
 mod settings;
 mod speaking;
 mod starting;
 
+pub use error::ExchangeError;
 pub use neighbour::Standing;
 pub use settings::{Micros, Peer, Settings, SettingsError, Timing};
 
-use neighbour::Neighbour;
-use starting::{Asked, Start};
+use session::{Session, bump};
+use starting::Start;
 
 use crate::epoch::Epoch;
-use crate::node::{Divergence, Node, NodeError, Phase, Scheme, State};
+use crate::node::{Divergence, Node, NodeError, Phase, State};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
+use crate::wire::buffer::Buffer;
 use crate::wire::cobs::{self, Unstuffer};
 use crate::wire::{self, Counters, Seal, Trouble};
 
-/// What an exchange needs of a node.
+/// What an exchange needs from a node.
 pub trait Learner {
     /// Its variables.
     fn state(&self) -> State<'_>;
@@ -102,8 +93,8 @@ pub trait Learner {
     fn mix(&mut self, x_gap: &[f32], y_gap: &[f32]) -> Result<(), NodeError>;
     /// See [`Node::restart`].
     fn restart(&mut self, epoch: Epoch, round: u64);
-    /// How often each oracle was asked. The number of Hessian-vector products tells whether the node has had all its
-    /// rounds.
+    /// How often each oracle was evaluated. The number of Hessian-vector products shows how many rounds the node has
+    /// computed.
     fn evaluations(&self) -> Evaluations;
 }
 
@@ -125,114 +116,60 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Learner for Node<P, X, T, D
     }
 }
 
-/// What to do next.
+/// What to do next. Treat a step that you do not know like [`Step::Wait`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Step {
     /// Compute the node's half of the next round, then advance again.
     Compute,
-    /// Nothing, until bytes come or the deadline passes.
+    /// Nothing, until bytes arrive or the deadline passes.
     Wait,
-    /// A host said stop. Go on as with `Wait`.
+    /// A host has paused the node. Continue as with `Wait`.
     Paused,
-    /// All rounds are done. Go on as with `Wait`: neighbours may still need answers.
+    /// All rounds are done. Continue as with `Wait`: neighbours may still need answers.
     Finished,
-    /// The node diverged and is out.
+    /// The node diverged and takes no further part.
     Diverged(Divergence),
-    /// The node is not where the exchange left it: somebody restored, restarted or mixed it in between, or it is
-    /// another node. It is out, like one that diverged.
+    /// The node is not where the exchange left it: it was restored, restarted or mixed in between, or it is another node.
+    /// It takes no further part, like one that diverged.
     Mismatch,
 }
 
-/// The exchange of one node: up to `NEIGHBOURS` neighbours on `LINKS` links, `WINDOW` chunks of `VALUES` floats
-/// held of each neighbour, messages of up to `FRAME` bytes.
+/// The exchange of one node, with room for `NEIGHBOURS` neighbours on `LINKS` links and, for each neighbour, `WINDOW`
+/// chunks of `VALUES` floats.
 ///
-/// `FRAME` must be at least [`Exchange::FRAME_NEEDED`]; the compiler checks it.
+/// `VALUES` is what one message carries: the elements of a chunk, or twice as many with gradient tracking, where x and y
+/// travel together. It must be at least [`LEAST_VALUES`](wire::LEAST_VALUES), `WINDOW` 1 to 32, and `LINKS` 1 to 255; the
+/// compiler checks all three. A window of two chunks keeps a short line busy.
+///
+/// ```
+/// use lopa_core::exchange::Exchange;
+/// // Four neighbours, each on a line of its own, and a host; chunks of 32 elements with gradient tracking.
+/// type BoardExchange = Exchange<4, 5, 64>;
+/// let mut frame = [0_u8; BoardExchange::BUFFER];
+/// ```
 #[derive(Debug, Clone)]
 pub struct Exchange<
     const NEIGHBOURS: usize,
     const LINKS: usize,
-    const WINDOW: usize,
     const VALUES: usize,
-    const FRAME: usize,
+    const WINDOW: usize = 2,
 > {
-    readers: [Unstuffer<FRAME>; LINKS],
-    table: Table<NEIGHBOURS, LINKS, WINDOW, VALUES>,
+    readers: [Unstuffer<Buffer<VALUES>>; LINKS],
+    session: Session<NEIGHBOURS, LINKS, VALUES, WINDOW>,
 }
 
-/// Everything but the readers, so that a frame can lie in its reader while it is acted on.
-#[derive(Debug, Clone)]
-struct Table<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Exchange<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
-    settings: Settings,
-    neighbours: heapless::Vec<Neighbour, NEIGHBOURS>,
-    /// Chunks of each neighbour that have come, the chunk at place p in the slot p modulo `WINDOW`.
-    values: [[[f32; VALUES]; WINDOW]; NEIGHBOURS],
-    counters: Counters,
-    /// What tells this life of the node from others: the boot number; for a node that cannot count its boots, a number
-    /// made from the first challenge it is given, and 0 before that.
-    session: u32,
-    epoch: Epoch,
-    /// The round in which the epoch began; for a node that booted in it, the round it had completed then.
-    start: u64,
-    /// It booted in this epoch: only those who did so in the same round are in step with it.
-    resumed: bool,
-    /// The node has yet to be told of the epoch.
-    restart: bool,
-    /// The next chunk to mix, counted through all rounds.
-    base: u64,
-    /// Chunks of a round.
-    chunks: u64,
-    /// The round the node works on, as of the last advance.
-    round: u64,
-    /// Whether it met anybody since it booted, or gave up waiting.
-    settled: bool,
-    /// Whether the node has computed its half of that round.
-    computed: bool,
-    paused: bool,
-    diverged: bool,
-    /// It takes no part any more: it diverged, or is not the node it was.
-    out: bool,
-    /// A node with this node's number was heard.
-    duplicate: bool,
-    /// How many challenges were made: makes the next one new.
-    challenges: u32,
-    /// What a host must echo to change something; and what it echoed last, with the tag of that request.
-    host_challenge: u32,
-    changed: (u32, u32),
-    /// A host's request to be answered on each link.
-    asked: [Asked; LINKS],
-    /// A checkpoint a host asked for: the link and the tag.
-    checkpoint: Option<(usize, u32)>,
-    /// An answer about a checkpoint: the link, the tag; and whether it was written.
-    answer: Option<(usize, u32)>,
-    written: bool,
-    /// A refusal of a node whose number is taken: the link, the number, its challenge.
-    refuse_twin: Option<(usize, u32, u32)>,
-    /// Whether the node starts, and why it does not.
-    state: Start,
-    trouble: Trouble,
-}
-
-impl<
-    const NEIGHBOURS: usize,
-    const LINKS: usize,
-    const WINDOW: usize,
-    const VALUES: usize,
-    const FRAME: usize,
-> Exchange<NEIGHBOURS, LINKS, WINDOW, VALUES, FRAME>
-{
-    /// The least `FRAME`: the longest message with `VALUES` floats, and its seal.
-    pub const FRAME_NEEDED: usize = wire::message_len(VALUES) + wire::SEAL_LONGEST;
-
-    /// The room [`Exchange::transmit`] needs.
+    /// The longest frame, and so the room [`Exchange::transmit`] needs.
     pub const BUFFER: usize = wire::frame_len(wire::message_len(VALUES));
 
-    /// An exchange for a node, which goes on where the node stands: at the beginning, or at a restored checkpoint.
+    /// An exchange for a node. It continues from the node's state: a fresh start, or a restored checkpoint.
     ///
     /// # Errors
-    /// Refuses neighbours, weights and chunks that make no sense or find no room, and a node that the settings do not
-    /// describe.
+    /// Refuses neighbours, weights and chunks that are invalid or too many, and a node that the settings do not describe.
     pub fn new<L: Learner + ?Sized>(
         settings: Settings,
         peers: &[Peer],
@@ -244,23 +181,26 @@ impl<
         Ok(exchange)
     }
 
-    /// An exchange that knows nobody, to be started where it lies: an exchange is large for a chip's stack.
+    /// An exchange without neighbours, to be [started](Exchange::start) in place: an exchange is large for a chip's stack.
     ///
-    /// It has no bit set, so as a static it takes no flash.
+    /// All its bits are zero, so as a static it takes no flash.
     #[must_use]
     pub const fn vacant() -> Self {
         const {
-            assert!(FRAME >= Self::FRAME_NEEDED, "FRAME is less than FRAME_NEEDED");
-            assert!(WINDOW >= 1 && WINDOW <= 32, "WINDOW is not 1 to 32");
-            assert!(LINKS >= 1 && LINKS <= 255, "LINKS is not 1 to 255");
+            assert!(VALUES >= wire::LEAST_VALUES, "VALUES must be at least LEAST_VALUES");
+            assert!(WINDOW >= 1 && WINDOW <= 32, "WINDOW must be 1 to 32");
+            assert!(LINKS >= 1 && LINKS <= 255, "LINKS must be 1 to 255");
         }
-        Self { readers: [const { Unstuffer::new() }; LINKS], table: Table::vacant() }
+        Self {
+            readers: [const { Unstuffer::new(Buffer::EMPTY) }; LINKS],
+            session: Session::vacant(),
+        }
     }
 
-    /// Starts anew, as [`Exchange::new`] does.
+    /// Starts from scratch, as [`Exchange::new`] does.
     ///
     /// # Errors
-    /// As [`Exchange::new`]; the exchange then knows nobody.
+    /// As [`Exchange::new`]; the exchange then has no neighbours.
     pub fn start<L: Learner + ?Sized>(
         &mut self,
         settings: Settings,
@@ -268,166 +208,138 @@ impl<
         learner: &L,
         now: Micros,
     ) -> Result<(), SettingsError> {
-        for reader in &mut self.readers {
-            *reader = Unstuffer::new();
-        }
-        let started = self.table.start(settings, peers, &learner.state(), learner.phase(), now);
+        self.readers.iter_mut().for_each(Unstuffer::reset);
+        let started = self.session.start(settings, peers, &learner.state(), learner.phase(), now);
         if started.is_err() {
-            self.table.neighbours.clear();
+            self.session.neighbours.clear();
         }
         started
     }
 
-    /// Does not start: it knows nobody, and answers every request of a host with the reason.
+    /// Refuses to start: the exchange has no neighbours, and answers every request of a host with the reason.
     ///
-    /// Its number may be unknown, as that of a node without a blob is. Then it answers whoever is asked, under the number
-    /// that was asked.
+    /// The node's number may be unknown, as it is without a blob. The exchange then answers requests to any node, under the
+    /// number in the request.
     pub fn decline(&mut self, node: Option<u32>, trouble: Trouble) {
-        self.table.neighbours.clear();
-        self.table.settings.node = node.unwrap_or(0);
-        // It may not know its key; all it says is why it does not start.
-        self.table.settings.seal = Seal::PLAIN;
-        self.table.state = if node.is_some() { Start::Declined } else { Start::Nameless };
-        self.table.trouble = trouble;
+        self.session.neighbours.clear();
+        self.session.settings.node = node.unwrap_or(0);
+        // It may not know its key, and only tells why it does not start.
+        self.session.settings.seal = Seal::PLAIN;
+        self.session.state = if node.is_some() { Start::Declined } else { Start::Nameless };
+        self.session.trouble = trouble;
     }
 
-    /// Takes in bytes from a link, in pieces of any size.
-    pub fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) {
-        let Some(reader) = self.readers.get_mut(link) else { return };
-        let count = &mut self.table.counters.received_bytes;
+    /// Takes in bytes from a link, in pieces of any size. Damaged or unknown frames are counted; they are not errors.
+    ///
+    /// # Errors
+    /// Refuses a link that the exchange does not have.
+    pub fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) -> Result<(), ExchangeError> {
+        let unknown = ExchangeError::Link { link, links: LINKS };
+        let reader = self.readers.get_mut(link).ok_or(unknown)?;
+        let count = &mut self.session.counters.received_bytes;
         *count = count.saturating_add(bytes.len() as u64);
         for &byte in bytes {
-            if let Some(frame) = reader.push(byte, &self.table.settings.seal) {
-                self.table.frame(link, frame, now);
+            if let Some(frame) = reader.push(byte, &self.session.settings.seal) {
+                self.session.frame(link, frame, now);
             }
         }
+        Ok(())
     }
 
-    /// Does what can be done with what was received: deaths, new epochs, mixing.
+    /// Makes all progress that is possible with what was received: deaths, new epochs, mixing.
     pub fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
-        self.table.advance(learner, now)
+        self.session.advance(learner, now)
     }
 
-    /// Writes the next frame for a link into `out`, if there is something to say, and returns its length.
+    /// Writes the next frame for a link into `out` and returns its length; `None` if there is nothing to send.
     ///
-    /// `out` needs [`Exchange::BUFFER`] bytes; with fewer nothing is ever said.
+    /// # Errors
+    /// Refuses a link that the exchange does not have, and a buffer of fewer than [`Exchange::BUFFER`] bytes.
     pub fn transmit<L: Learner + ?Sized>(
         &mut self,
         link: usize,
         learner: &L,
         now: Micros,
         out: &mut [u8],
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>, ExchangeError> {
+        if link >= LINKS {
+            return Err(ExchangeError::Link { link, links: LINKS });
+        }
         if out.len() < Self::BUFFER {
-            return None;
+            return Err(ExchangeError::Buffer { needed: Self::BUFFER, found: out.len() });
         }
         let (state, evaluations) = (learner.state(), learner.evaluations());
-        let end = self.table.transmit(link, &state, &evaluations, now, out)?;
-        // Here, where the message is gone from the stack.
-        let len = cobs::close(&self.table.settings.seal, out, end)?;
-        let count = &mut self.table.counters;
-        bump(&mut count.sent);
-        count.sent_bytes = count.sent_bytes.saturating_add(len as u64);
-        Some(len)
+        let written = self.session.transmit(link, &state, &evaluations, now, out);
+        // Here the message is no longer on the stack.
+        let len = written.and_then(|end| cobs::close(&self.session.settings.seal, out, end));
+        if let Some(len) = len {
+            let count = &mut self.session.counters;
+            bump(&mut count.sent);
+            count.sent_bytes = count.sent_bytes.saturating_add(len as u64);
+        }
+        Ok(len)
     }
 
-    /// When to call [`Exchange::advance`] and [`Exchange::transmit`] again, even if no bytes come.
+    /// When to call [`Exchange::advance`] and [`Exchange::transmit`] again, even if no bytes arrive.
     #[must_use]
     pub fn deadline(&self) -> Micros {
-        self.table.deadline()
+        self.session.deadline()
     }
 
-    /// What the links have done.
+    /// Counts of frames, bytes and events on the links.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.table.counters
+        &self.session.counters
     }
 
     /// The epoch.
     #[must_use]
     pub const fn epoch(&self) -> Epoch {
-        self.table.epoch
+        self.session.epoch
     }
 
-    /// How the node stands with its neighbours, in order of their numbers.
+    /// The standing of each neighbour, in order of their numbers.
     pub fn standings(&self) -> impl Iterator<Item = (u32, Standing)> {
-        self.table.neighbours.iter().map(|n| (n.peer.node, n.standing))
+        self.session.neighbours.iter().map(|n| (n.peer.node, n.standing))
     }
 
-    /// Whether another node with this node's number was heard.
+    /// Whether another node has used this node's number.
     #[must_use]
     pub const fn duplicate(&self) -> bool {
-        self.table.duplicate
+        self.session.duplicate
     }
 
-    /// Pauses after the round, or goes on, as a host can ask too.
+    /// Pauses after the round, or continues; a host can request both too.
     pub const fn pause(&mut self, paused: bool) {
-        self.table.paused = paused;
+        self.session.paused = paused;
     }
 
-    /// Whether a host asked for a checkpoint; answer with [`Exchange::checkpoint_written`].
+    /// Whether a host has requested a checkpoint; answer with [`Exchange::checkpoint_written`].
     #[must_use]
     pub const fn checkpoint_asked(&self) -> bool {
-        self.table.checkpoint.is_some()
+        self.session.checkpoint.is_some()
     }
 
-    /// Tells the host that asked whether its checkpoint was written.
+    /// Tells the host whether the checkpoint it requested was written; does nothing if none was requested.
     pub fn checkpoint_written(&mut self, written: bool) {
-        if let Some(asked) = self.table.checkpoint.take() {
-            (self.table.answer, self.table.written) = (Some(asked), written);
+        if let Some(asked) = self.session.checkpoint.take() {
+            (self.session.answer, self.session.written) = (Some(asked), written);
         }
     }
 }
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
-{
-    /// Where the values of a chunk lie.
-    fn slot(chunk: u64) -> usize {
-        chunk.checked_rem(WINDOW as u64).map_or(0, |slot| slot as usize)
-    }
-
-    /// The elements of a chunk.
-    fn elements(&self, chunk: u64) -> core::ops::Range<usize> {
-        let size = self.settings.identity.chunk as usize;
-        let outer = self.settings.identity.outer as usize;
-        let at = chunk.checked_rem(self.chunks).unwrap_or(0) as usize;
-        let start = at.saturating_mul(size).min(outer);
-        start..start.saturating_add(size).min(outer)
-    }
-
-    /// The first chunk, counted through all rounds, that cannot have been sent yet.
-    fn sent_up_to(&self) -> u64 {
-        self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks)
-    }
-
-    fn tracking(&self) -> bool {
-        self.settings.identity.scheme == Scheme::GradientTracking
-    }
-}
-
-/// Counts one more; a counter stays at its highest value.
-fn bump(counter: &mut u64) {
-    *counter = counter.saturating_add(1);
-}
-
-/// The neighbour with a number, if that link leads to it.
-fn find(neighbours: &mut [Neighbour], link: usize, node: u32) -> Option<&mut Neighbour> {
-    neighbours.iter_mut().find(|n| n.is(link, node))
-}
-
 #[cfg(feature = "defmt")]
-impl<const N: usize, const L: usize, const W: usize, const V: usize, const F: usize> defmt::Format
-    for Exchange<N, L, W, V, F>
+impl<const N: usize, const L: usize, const V: usize, const W: usize> defmt::Format
+    for Exchange<N, L, V, W>
 {
     fn format(&self, f: defmt::Formatter<'_>) {
-        let t = &self.table;
+        let session = &self.session;
         defmt::write!(
             f,
             "Exchange of node {} (epoch {}, round {})",
-            t.settings.node,
-            t.epoch.number,
-            t.round
+            session.settings.node,
+            session.epoch.number,
+            session.round
         );
     }
 }

@@ -1,32 +1,33 @@
-//! What a node knows of one neighbour: who it is, what came from it, what it has.
+//! What a node knows about one neighbour: its standing, which chunks it has sent, and which it has received.
 
 use super::settings::{Micros, Peer, Timing};
 use crate::wire::Reason;
 
-/// How a node stands with a neighbour.
+/// The standing of a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Standing {
-    /// Not met in this epoch yet: rounds wait for it.
+    /// Not yet met in this epoch: rounds wait for it.
     Unmet,
-    /// Met in this epoch: rounds go on with it.
+    /// Met in this epoch: rounds continue with it.
     Met,
-    /// Considered dead: rounds go on without it.
+    /// Considered dead: rounds continue without it.
     Dead,
-    /// Refused, here or there: rounds go on without it.
+    /// Refused, by this node or by the neighbour: rounds continue without it.
     Refused(Reason),
 }
 
-/// One neighbour. The values of its chunks lie beside it: it is small enough for a stack.
+/// One neighbour, without the values of its chunks, so that it is small enough for a stack.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbour {
     pub peer: Peer,
     pub standing: Standing,
-    /// What the neighbour must echo to be believed, once.
+    /// What the neighbour must echo, once, to be believed.
     pub challenge: u32,
-    /// Whether it has been told; nobody can echo it otherwise.
+    /// Whether the challenge has been sent; it cannot be echoed otherwise.
     pub given: bool,
-    /// What was known of its chunks (`next`, `held`) when it was told: an honest echo cannot fall behind that.
+    /// What was known of its chunks (`next`, `held`) when the challenge was sent: an honest echo cannot fall behind that.
     pub seen: (u64, u32),
     /// The neighbour's challenge as last received, to be echoed; 0 for none.
     pub heard: u32,
@@ -34,38 +35,38 @@ pub(super) struct Neighbour {
     pub session: u32,
     /// The last sign of life; when waiting began, if there was none.
     pub alive_at: Micros,
-    /// Whether there ever was one.
+    /// Whether it has ever given one.
     pub ever: bool,
-    /// When to greet it next, other than to ask for a sign of life.
+    /// When to greet it next, for other reasons than to ask for a sign of life.
     pub hello_at: Option<Micros>,
     /// Whether that greeting wants an answer even though it is met.
     pub ask: bool,
-    /// It waits for the greeting that lets it meet us: nothing goes before that.
+    /// It waits for the greeting that lets it meet us, which is sent before anything else.
     pub owed: bool,
     /// When it was greeted last.
     pub greeted_at: Option<Micros>,
     /// A refusal to be sent.
     pub refuse: Option<Reason>,
-    /// Growing pause between greetings or retries in a row.
+    /// The growing pause between greetings or retries in a row.
     pub pause: Micros,
 
-    /// Its chunks that have been received, bit b for chunk base + b.
+    /// Which of its chunks have been received: bit b for chunk base + b.
     pub filled: u32,
     /// The highest chunk received, plus one.
     pub reached: u64,
-    /// The base it was last told, and when.
+    /// The base in the last acknowledgement to it, and when that was sent.
     pub told: u64,
     pub told_at: Micros,
-    /// Growing pause between acknowledgements that say nothing new.
+    /// The growing pause between acknowledgements with nothing new.
     pub nag: Micros,
-    /// When to tell it what has been received.
+    /// When to send it an acknowledgement.
     pub ack_at: Option<Micros>,
 
-    /// All its chunks before this one are mixed: it has all of ours before it.
+    /// It has mixed all chunks before this one, so it has all of ours before it.
     pub next: u64,
-    /// Ours it holds, bit b for chunk next + b.
+    /// Which of our chunks it holds: bit b for chunk next + b.
     pub held: u32,
-    /// Ours on the way, bit b for chunk next + b.
+    /// Which of our chunks are on their way: bit b for chunk next + b.
     pub sent: u32,
     /// How many chunks beyond `next` it can hold.
     pub window: u8,
@@ -73,12 +74,12 @@ pub(super) struct Neighbour {
     pub retry_at: Option<Micros>,
 }
 
-/// Bit `distance` of a mask; nothing beyond its end.
+/// Bit `distance` of a mask; no bit beyond its end.
 pub(super) fn bit(distance: u64) -> u32 {
     u32::try_from(distance).ok().and_then(|d| 1_u32.checked_shl(d)).unwrap_or(0)
 }
 
-/// A mask whose first place moves on by `distance`.
+/// A mask that now begins `distance` places later.
 fn shifted(mask: u32, distance: u64) -> u32 {
     u32::try_from(distance).ok().and_then(|d| mask.checked_shr(d)).unwrap_or(0)
 }
@@ -134,7 +135,7 @@ impl Neighbour {
         self.standing == Standing::Met
     }
 
-    /// Forgets all chunks: an epoch begins with chunk `base`.
+    /// Forgets all chunks: a new epoch begins with chunk `base`.
     pub fn begin(&mut self, base: u64, now: Micros, timing: &Timing) {
         (self.filled, self.reached, self.told, self.ack_at) = (0, base, base, None);
         (self.next, self.held, self.sent, self.retry_at) = (base, 0, 0, None);
@@ -156,7 +157,7 @@ impl Neighbour {
         self.next.saturating_add(u64::from(self.window))
     }
 
-    /// Our first chunk in a range that it lacks and that is not on its way.
+    /// The first of our chunks in a range that it lacks and that is not on its way.
     pub fn wants(&self, from: u64, to: u64) -> Option<u64> {
         (from.max(self.next)..to).find(|&chunk| {
             let bit = bit(chunk - self.next);
@@ -173,8 +174,8 @@ impl Neighbour {
         }
     }
 
-    /// Takes in what it says it has. If that is news, it is a sign of life, and the answer is how many chunks are now
-    /// known to be lost.
+    /// Takes in an acknowledgement. If it contains something new, it is a sign of life, and the result is the number of
+    /// chunks now known to be lost.
     pub fn acknowledged(
         &mut self,
         next: u64,
@@ -189,7 +190,7 @@ impl Neighbour {
         self.held = shifted(self.held, ahead) | held;
         self.sent = shifted(self.sent, ahead) | held;
         (self.next, self.alive_at) = (next, now);
-        // What was sent before something it holds, and is not held, was lost on a link that keeps order.
+        // Links keep the order: what was sent before something it holds, and is not held, was lost.
         let highest = 32_u32.saturating_sub(self.held.leading_zeros());
         let below = bit(u64::from(highest)).wrapping_sub(1);
         let below = if highest == 0 { 0 } else { below };
@@ -201,12 +202,12 @@ impl Neighbour {
         Some(lost.count_ones())
     }
 
-    /// Whether what it says it has contradicts what was known when it was asked, or what was sent (all before `most`):
-    /// it forgot, or somebody spoke in its name.
+    /// Whether an acknowledgement contradicts what was known when the challenge was sent, or what was sent (all chunks
+    /// before `most`): the neighbour has forgotten something, or its frames were forged.
     pub fn contradicts(&self, next: u64, held: u32, most: u64) -> bool {
         let (then, had) = self.seen;
         match next.checked_sub(then) {
-            // It cannot hold what was not sent, nor have lost what it held.
+            // It cannot hold what was not sent, and cannot have lost what it held.
             Some(ahead) => {
                 let beyond = most.checked_sub(next).map_or(u32::MAX, |sent| {
                     u32::try_from(sent)
@@ -220,7 +221,7 @@ impl Neighbour {
         }
     }
 
-    /// Gives up waiting for acknowledgements: what is on the way counts as lost. Tells how many chunks.
+    /// Stops waiting for acknowledgements when it is time: chunks on their way count as lost. Returns their number.
     pub fn retry(&mut self, now: Micros, timing: &Timing) -> u32 {
         if self.retry_at.is_none_or(|at| at > now) {
             return 0;
@@ -232,17 +233,17 @@ impl Neighbour {
         lost
     }
 
-    /// Asks for an acknowledgement not later than `at`.
+    /// Schedules an acknowledgement no later than `at`.
     pub fn ack_by(&mut self, at: Micros) {
         self.ack_at = Some(self.ack_at.map_or(at, |before| before.min(at)));
     }
 
-    /// Whether it must be told now what has been received.
+    /// Whether an acknowledgement to it is due.
     pub fn ack_due(&self, now: Micros) -> bool {
         self.ack_at.is_some_and(|at| at <= now)
     }
 
-    /// Notes that it was told what was received up to `base`.
+    /// Notes that it was sent an acknowledgement with this `base`.
     pub fn tell(&mut self, base: u64, now: Micros, timing: &Timing) {
         let news = self.told != base;
         let longer = self.nag.saturating_mul(2).min(timing.retry_most);
@@ -250,7 +251,7 @@ impl Neighbour {
         (self.told, self.told_at, self.ack_at) = (base, now, None);
     }
 
-    /// Asks for a greeting that wants an answer, but at most one per `gap`.
+    /// Schedules a greeting that wants an answer, but at most one per `gap`.
     pub fn greet_soon(&mut self, now: Micros, gap: Micros) {
         let at = self.greeted_at.map_or(now, |last| now.max(last.saturating_add(gap)));
         self.hello_at = Some(self.hello_at.map_or(at, |before| before.min(at)));
@@ -262,7 +263,7 @@ impl Neighbour {
         self.alive_at.saturating_add(if self.ever { timing.silence } else { timing.patience })
     }
 
-    /// Whether it has given no sign of life for so long that it must be asked for one.
+    /// Whether its last sign of life is so long ago that it must be asked for one.
     pub fn doubtful(&self, now: Micros, timing: &Timing) -> bool {
         self.met() && now >= self.alive_at.saturating_add(timing.doubt())
     }
@@ -281,7 +282,7 @@ impl Neighbour {
         }
     }
 
-    /// Notes that it is greeted, and plans the next greeting. Tells whether this one wants an answer.
+    /// Notes that it is greeted, and schedules the next greeting. Returns whether this one wants an answer.
     pub fn greeted(&mut self, now: Micros, timing: &Timing) -> bool {
         let ask = !self.met() || self.ask || self.doubtful(now, timing);
         self.hello_at = match self.standing {
@@ -290,7 +291,7 @@ impl Neighbour {
             Standing::Dead | Standing::Refused(_) => Some(now.saturating_add(timing.probe)),
         };
         if self.standing == Standing::Unmet {
-            // One that was there a moment ago is worth more than one that may never come.
+            // A neighbour that was there a moment ago is worth more frames than one that may never come.
             let most = if self.ever { timing.silence / 32 } else { timing.retry_most };
             self.pause = self.pause.saturating_mul(2).min(most.max(timing.retry));
         }

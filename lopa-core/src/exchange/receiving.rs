@@ -1,12 +1,13 @@
-//! Taking in frames: chunks, acknowledgements, and a host's requests.
+//! Handles received frames: chunks, acknowledgements, and requests of a host.
 
 use super::neighbour::{Standing, bit};
+use super::session::{Session, bump, find};
 use super::settings::Micros;
-use super::{Asked, Start, Table, bump, find};
+use super::starting::{Asked, Start};
 use crate::wire::{self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Request};
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) fn frame(&mut self, link: usize, frame: Result<&[u8], FrameError>, now: Micros) {
         let count = &mut self.counters;
@@ -15,7 +16,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 bump(&mut count.received);
                 return self.message(link, &message, now);
             }
-            // It proves nothing, and cannot be asked: a neighbour with another release stays unmet, then dead.
+            // It proves nothing and would not understand an answer: a neighbour with another version stays unmet, then dead.
             Ok(Err(MessageError::Version { .. })) => &mut count.version,
             Ok(Err(MessageError::Malformed)) => &mut count.malformed,
             Err(FrameError::Oversize) => &mut count.oversize,
@@ -57,7 +58,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         {
             return true;
         }
-        // One of the two has missed something: a greeting will tell.
+        // One of the two has missed something: a greeting will settle it.
         if !matches!(neighbour.standing, Standing::Refused(_)) {
             neighbour.greet_soon(now, timing.retry);
         }
@@ -93,8 +94,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
                 neighbour.filled |= bit(ahead);
                 neighbour.alive_at = now;
                 neighbour.reached = neighbour.reached.max(chunk.saturating_add(1));
-                // Someone is held up if it can send no more, or if the round is over. On a shared line the
-                // answer still waits a moment, for others to be answered in the same frame.
+                // The neighbour is held up if it can send no more, or if the round is over. On a shared line the
+                // acknowledgement still waits a moment, so that one frame serves several neighbours.
                 let last = neighbour.reached.checked_rem(chunks) == Some(0);
                 let blocked = neighbour.reached >= neighbour.told.saturating_add(WINDOW as u64);
                 let wait = if (last || blocked) && !shared { 0 } else { delay };
@@ -104,11 +105,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
             _ => &mut self.counters.repeated,
         };
         if ahead.is_some_and(|ahead| ahead >= WINDOW as u64) {
-            // It takes our window for larger than it is: a greeting will tell.
+            // It assumes that our window is larger than it is: a greeting will tell it.
             neighbour.greet_soon(now, self.settings.timing.retry);
         }
         bump(counter);
-        // Its picture of us is old.
+        // It does not know our latest acknowledgement.
         neighbour.ack_by(now.max(neighbour.told_at.saturating_add(delay)));
     }
 
@@ -136,7 +137,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let changes = matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint);
         let changes = changes && self.state == Start::Sound;
-        // A host that missed the answer asks the same again. No challenge is 0: that is no request yet.
+        // A host that missed the answer repeats its request. No challenge is 0: that means no request so far.
         let again = changes && echo != 0 && self.changed == (echo, tag);
         if changes && !again {
             if echo != self.host_challenge {

@@ -1,16 +1,18 @@
-//! What an exchange is told before it starts.
+//! The settings of an exchange.
 
 use crate::math;
-use crate::node::Scheme;
+use crate::node::{Node, Scheme};
+use crate::problem::Problem;
+use crate::vector::Storage;
 use crate::wire::{Identity, Seal};
 
-/// Time in microseconds, from any starting point, never going back.
+/// Time in microseconds, from any starting point; it never goes back.
 pub type Micros = u64;
 
 /// A neighbour and the link that leads to it. Several neighbours can share a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Peer {
     /// The neighbour's number.
     pub node: u32,
@@ -20,34 +22,39 @@ pub struct Peer {
     pub weight: f32,
 }
 
-/// When to lose patience.
+/// How long to wait for neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Timing {
-    /// A chunk is sent again when no acknowledgement came for this long; doubled each time in a row.
+    /// A chunk is sent again if no acknowledgement arrives for this long; doubled each time in a row.
     pub retry: Micros,
-    /// The doubling ends here.
+    /// The longest such time: the doubling ends here.
     pub retry_most: Micros,
-    /// How long an acknowledgement waits for data to ride on, unless someone is held up by it.
+    /// How long an acknowledgement waits for data to travel with, unless a neighbour is held up by it.
     pub delay: Micros,
-    /// A neighbour that gives no sign of life for this long is declared dead: it neither made progress nor answered a
-    /// challenge. Longer than the longest computation of a round.
+    /// A neighbour that gives no sign of life for this long, neither progress nor the echo of a challenge, is declared
+    /// dead. It must be longer than the longest computation of a round.
     pub silence: Micros,
-    /// The same for a neighbour that gave none since boot.
+    /// The same for a neighbour that has given none since boot.
     pub patience: Micros,
-    /// How often a neighbour that is dead or refused is greeted, in case it is not.
+    /// The time between greetings to a neighbour that is dead or refused, in case it returns.
     pub probe: Micros,
 }
 
 impl Timing {
-    /// After this long without a sign of life a neighbour is asked for one.
+    /// Whether an exchange can work with these times.
+    pub(crate) const fn is_sound(&self) -> bool {
+        self.retry > 0 && self.probe > 0 && self.patience > 0 && self.silence >= 64
+    }
+
+    /// After this long without a sign of life, a neighbour is asked for one.
     pub(super) const fn doubt(&self) -> Micros {
         self.silence / 4
     }
 
-    /// How often it is asked then: 48 times before it is declared dead. A line that loses half of all frames in both
-    /// directions lets that many questions or answers be lost once in a million times.
+    /// The time between these requests: there are 48 of them before it is declared dead. On a line that loses half of all
+    /// frames in both directions, they or their answers are all lost about once in a million times.
     pub(super) const fn insist(&self) -> Micros {
         self.silence / 64
     }
@@ -57,20 +64,19 @@ impl Timing {
         if self.retry < 8 { 1 } else { self.retry / 8 }
     }
 
-    /// Times that suit a UART of `baud` bits a second: frames of at most `frame` bytes, at most `ahead` of them in
-    /// front of an answer (the window, times the nodes that share the line), and a round that is computed in at
-    /// most `compute`.
+    /// Times for a UART of `baud` bits per second: with frames of at most `frame` bytes, at most `ahead` of them before an
+    /// answer (the window, times the nodes that share the line), and at most `compute` to compute a round.
     ///
     /// ```
     /// use lopa_core::exchange::Timing;
     /// let timing = Timing::uart(115_200, 800, 4, 50_000);
-    /// // A frame takes 70 ms, and so may four in front of the acknowledgement.
+    /// // A frame takes 70 ms, and four more may go before the acknowledgement.
     /// assert!(timing.retry > 5 * 70_000 && timing.silence > 10 * timing.retry);
     /// ```
     #[must_use]
     pub const fn uart(baud: u32, frame: usize, ahead: u32, compute: Micros) -> Self {
         let baud = if baud == 0 { 1 } else { baud as u64 };
-        // Ten bits a byte, and a moment for the software.
+        // Ten bits per byte, and a moment for the software.
         let flight = (frame as u64).saturating_mul(10_000_000) / baud + 1_000;
         let retry = flight.saturating_mul(2 + ahead as u64).saturating_add(compute);
         Self {
@@ -88,23 +94,43 @@ impl Timing {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Settings {
-    /// This node's number; below 2^16.
+    /// This node's number, below 2^16.
     pub node: u32,
-    /// What the network agrees on.
+    /// What all nodes must agree on.
     pub identity: Identity,
-    /// How many rounds to run.
+    /// The number of rounds.
     pub rounds: u64,
-    /// The number of this boot, counted in flash from 1 on; a true random source will do, but makes longer frames. 0 if
-    /// boots cannot be counted: such a node must start afresh, not from a checkpoint.
+    /// The number of this boot, counted in flash from 1 on; a true random number also works, but makes frames longer. 0 if
+    /// boots cannot be counted: such a node must start from scratch, not from a checkpoint.
     pub boot: u32,
-    /// When to lose patience.
+    /// How long to wait for neighbours.
     pub timing: Timing,
     /// How frames are sealed.
     pub seal: Seal,
 }
 
 impl Settings {
-    /// Those of an exchange that was not started.
+    /// Settings for a node that runs `rounds` rounds and sends `chunk` elements at a time, with plain frames, no boot number
+    /// and no number for its problem.
+    #[must_use]
+    pub fn of<P: Problem, X: Storage, T: Storage, D: Storage>(
+        node: &Node<P, X, T, D>,
+        rounds: u64,
+        chunk: u32,
+        timing: Timing,
+    ) -> Self {
+        let (size, config) = (node.problem().dimensions(), node.config());
+        Self {
+            node: config.sampler.draws.node,
+            identity: Identity::new(0, size, node.scheme(), config, chunk, rounds),
+            rounds,
+            boot: 0,
+            timing,
+            seal: Seal::PLAIN,
+        }
+    }
+
+    /// The settings of an exchange that has not started.
     pub(super) const VACANT: Self = Self {
         node: 0,
         identity: Identity {
@@ -112,7 +138,7 @@ impl Settings {
             outer: 0,
             inner: 0,
             scheme: Scheme::LocalGradient,
-            math: math::KIND,
+            math: math::IDENTITY,
             chunk: 0,
             digest: 0,
         },
@@ -126,6 +152,7 @@ impl Settings {
 /// Why settings were refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum SettingsError {
     /// A node's number is 2^16 or more.
     Number {
@@ -151,17 +178,16 @@ pub enum SettingsError {
     Weights,
     /// More neighbours than the exchange has room for.
     TooMany {
-        /// The room.
+        /// The number it has room for.
         room: usize,
     },
-    /// Times of zero, or a silence shorter than 64 microseconds.
+    /// A time is zero, or the silence is shorter than 64 microseconds.
     Timing,
-    /// The node is not the one the settings describe: its outer variable has another length, or it is in the middle of a
-    /// round.
+    /// The settings do not describe the node: its outer variable has another length, or it is in the middle of a round.
     Node,
-    /// A chunk, with y behind x for gradient tracking, has no value or more than the exchange has room for.
+    /// A chunk (with gradient tracking, of x and y together) has no values, or more than the exchange has room for.
     Chunk {
-        /// The room, in floats.
+        /// The number of floats it has room for.
         room: usize,
     },
 }
@@ -169,24 +195,27 @@ pub enum SettingsError {
 impl core::fmt::Display for SettingsError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Number { node } => write!(f, "node number {node} is not below 65536"),
+            Self::Number { node } => write!(f, "node number {node} must be below 65536"),
             Self::Neighbour { node } => {
                 write!(f, "neighbour {node} is named twice or is the node itself")
             }
             Self::Link { node } => write!(f, "neighbour {node} is on a link that does not exist"),
             Self::Weight { node } => {
-                write!(f, "the weight of neighbour {node} is not positive and finite")
+                write!(f, "the weight of neighbour {node} must be positive and finite")
             }
-            Self::Weights => write!(f, "the weights sum to one or more"),
-            Self::TooMany { room } => write!(f, "there is room for {room} neighbours only"),
+            Self::Weights => write!(f, "the weights of the neighbours must sum to less than one"),
+            Self::TooMany { room } => write!(f, "there is only room for {room} neighbours"),
             Self::Timing => {
                 write!(
                     f,
-                    "retry, probe and patience must not be 0, silence not below 64 microseconds"
+                    "retry, probe and patience must not be 0, and silence must be at least 64 microseconds"
                 )
             }
             Self::Node => {
-                write!(f, "the node's outer variable has another length, or a round is half done")
+                write!(
+                    f,
+                    "the node's outer variable has another length, or the node is in the middle of a round"
+                )
             }
             Self::Chunk { room } => write!(f, "a chunk must have 1 to {room} values, y included"),
         }

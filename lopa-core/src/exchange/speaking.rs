@@ -1,18 +1,19 @@
-//! Saying what there is to say: greetings, answers, chunks, acknowledgements, in this order.
+//! Chooses what to send: greetings, then answers, chunks and acknowledgements.
 
 use super::neighbour::{Neighbour, Standing};
+use super::session::Session;
 use super::settings::Micros;
-use super::{Start, Table};
+use super::starting::Start;
 use crate::node::{State, Variable};
 use crate::oracles::Evaluations;
 use crate::wire::{
     self, Acks, Answer, Ask, Body, Data, Floats, Held, Message, Metrics, Reply, Status, VERSION,
 };
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
-    /// Not generic over the learner: a program has it once.
+    /// Not generic over the learner, so that a program contains it once.
     pub(super) fn transmit(
         &mut self,
         link: usize,
@@ -39,7 +40,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let on_link = |n: &Neighbour| n.met() && n.on(link);
         let (base, end) = (self.base, self.sent_up_to());
-        // A frame is for everybody on the link: it waits until everybody is met and has room.
+        // A frame is for all neighbours on the link: it waits until all of them are met and have room.
         let counting = self.neighbours.iter().filter(|n| n.on(link) && n.counts());
         let room = counting.map(|n| if n.met() { n.room() } else { 0 }).min();
         let end = end.min(room.unwrap_or(0));
@@ -64,8 +65,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         None
     }
 
-    /// What has been received from the neighbours on a link. What all of them sent is said once; those of which there is
-    /// more are named, first the ones whose acknowledgement is due. If there is no place for one of these, it stays due.
+    /// What has been received from the neighbours on a link. What was received from all of them is encoded once; neighbours
+    /// from which more was received are named, first those whose acknowledgement is due. One that does not fit stays due.
     fn acks_for(&mut self, link: usize, now: Micros) -> Acks {
         let (base, timing) = (self.base, self.settings.timing);
         let counting = self.neighbours.iter().filter(|n| n.on(link) && n.counts());
@@ -154,7 +155,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
         let timing = &self.settings.timing;
         self.neighbours.iter().fold(Micros::MAX, |first, n| {
-            // Chunks and acknowledgements are only for neighbours that are met.
+            // Chunks and acknowledgements are only sent to neighbours that are met.
             let met = [n.retry_at, n.ack_at].map(|at| at.filter(|_| n.met()));
             let rest = [n.greeting_at(timing), n.counts().then(|| n.alive_until(timing))];
             met.into_iter().chain(rest).flatten().fold(first, Micros::min)

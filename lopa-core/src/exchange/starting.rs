@@ -1,8 +1,8 @@
-//! How an exchange begins: vacant, started, or declined.
+//! How an exchange begins: vacant, started or declined.
 
-use super::Table;
 use super::neighbour::Neighbour;
-use super::settings::{Micros, Peer, Settings, SettingsError, Timing};
+use super::session::Session;
+use super::settings::{Micros, Peer, Settings, SettingsError};
 use crate::epoch::Epoch;
 use crate::node::{Phase, Scheme, State};
 use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
@@ -12,13 +12,13 @@ use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
 pub(super) enum Start {
     /// It does.
     Sound,
-    /// It does not, and knows its number.
+    /// It does not, but knows its number.
     Declined,
     /// It does not, and has no number.
     Nameless,
 }
 
-/// A host's request, if one waits. Vacant it has no bit set: see `Exchange::vacant`.
+/// A host's request, if one is waiting. All its bits are zero at first: see `Exchange::vacant`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked {
     pub waits: bool,
@@ -34,8 +34,8 @@ impl Asked {
     }
 }
 
-impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VALUES: usize>
-    Table<NEIGHBOURS, LINKS, WINDOW, VALUES>
+impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
+    Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
     pub(super) const fn vacant() -> Self {
         Self {
@@ -70,7 +70,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         }
     }
 
-    /// Starts anew, field by field: a copy of all would be large.
+    /// Starts from scratch, field by field: a copy of the whole would be large.
     pub(super) fn start(
         &mut self,
         settings: Settings,
@@ -82,8 +82,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         if settings.node > 0xffff {
             return Err(SettingsError::Number { node: settings.node });
         }
-        let Timing { retry, probe, patience, silence, .. } = settings.timing;
-        if retry == 0 || probe == 0 || patience == 0 || silence < 64 {
+        if !settings.timing.is_sound() {
             return Err(SettingsError::Timing);
         }
         let vectors = if settings.identity.scheme == Scheme::GradientTracking { 2 } else { 1 };
@@ -111,7 +110,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const WINDOW: usize, const VAL
         let mut total = 0.0;
         let mut last = None;
         for _ in peers {
-            // In order of their numbers, whatever order they are given in.
+            // In order of their numbers, in whatever order they are given.
             let next = peers.iter().filter(|peer| last.is_none_or(|last| peer.node > last));
             let Some(peer) = next.min_by_key(|peer| peer.node) else {
                 let twice = |a: &&Peer| peers.iter().filter(|b| a.node == b.node).count() > 1;

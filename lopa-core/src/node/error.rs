@@ -1,4 +1,4 @@
-//! Why a node refuses.
+//! Errors of a node.
 
 /// The variables of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Variable {
 /// A variable was about to become infinite or NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Divergence {
     /// The round in which it happened.
     pub round: u64,
@@ -28,12 +28,13 @@ pub struct Divergence {
     pub variable: Variable,
 }
 
-/// Why a node refused to be made or to go on.
+/// Why a node could not be made or could not continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
+#[non_exhaustive]
 pub enum NodeError {
-    /// A buffer is not as long as the problem asks.
+    /// A buffer does not have the length that the problem needs.
     Length {
         /// Which buffer.
         name: &'static str,
@@ -49,9 +50,9 @@ pub enum NodeError {
         /// Its index.
         index: usize,
     },
-    /// `compute` was called with a round half done, or `mix` before `compute`.
+    /// `compute` was called in the middle of a round, or `mix` before `compute`.
     OutOfTurn,
-    /// The node diverged and does not go on; restore a checkpoint or restart it with smaller steps.
+    /// The node diverged and has stopped; restore a checkpoint, or start again with smaller steps.
     Diverged(Divergence),
 }
 
@@ -63,7 +64,9 @@ impl core::fmt::Display for NodeError {
             }
             Self::Empty => write!(f, "the problem has no outer or no inner variable"),
             Self::Start { index } => write!(f, "element {index} of x0 is infinite or NaN"),
-            Self::OutOfTurn => write!(f, "a round is compute, then mix until it is complete"),
+            Self::OutOfTurn => {
+                write!(f, "a round is compute, then mix until the round is complete")
+            }
             Self::Diverged(Divergence { round, variable }) => write!(
                 f,
                 "{variable:?} became infinite or NaN in round {round}: try smaller step sizes"

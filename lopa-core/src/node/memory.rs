@@ -1,10 +1,10 @@
-//! The memory a node lives and works in.
+//! The memory of a node.
 
 use crate::epoch::Epoch;
 #[cfg(feature = "defmt")]
 use crate::vector::Storage;
 
-/// The memory a node lives in. `x` is the starting point; everything else is overwritten.
+/// A node's vectors. `x` is the starting point; everything else is overwritten.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Buffers<X, T, D> {
     /// x₀, the same on all nodes (length n).
@@ -17,14 +17,14 @@ pub struct Buffers<X, T, D> {
     pub theta: T,
     /// For v (length p).
     pub v: T,
-    /// For δ: length n with gradient tracking, any length (say `[f32; 0]`) without.
+    /// For δ: length n with gradient tracking, any length (such as `[f32; 0]`) without.
     pub delta: D,
 }
 
 /// Memory for one evaluation, free between calls of [`Node::compute`](super::Node::compute).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scratch<T, W> {
-    /// For d and h, one after the other (length p).
+    /// For d, then for h (length p).
     pub direction: T,
     /// The problem's workspace.
     pub workspace: W,
@@ -47,11 +47,11 @@ impl<const P: usize, const W: usize> Default for Scratch<[f32; P], [f32; W]> {
 /// A node's variables, for reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(serde::Serialize)]
 pub struct State<'a> {
     /// Rounds completed.
     pub round: u64,
-    /// The epoch of the network's membership.
+    /// The epoch: which nodes take part.
     pub epoch: Epoch,
     /// The outer variable.
     pub x: &'a [f32],

@@ -1,15 +1,15 @@
-//! One LoPA node: Algorithm 1 of the paper, from one node's point of view.
+//! One LoPA node: Algorithm 1 of the paper, from the point of view of one node.
 //!
 //! A round has a local half, [`Node::compute`], and a half that needs the neighbours, [`Node::mix`]:
 //!
 //! 1. At (x, θ, v) evaluate d, h and s. Then θ -= β d, v -= λ h, z += γ (s - z), and δ is what z changed by.
-//! 2. Trade x (and y with gradient tracking) with every neighbour.
+//! 2. Exchange x (and y with gradient tracking) with every neighbour.
 //! 3. x += τ (Σ_j w_ij (x_j - x) - α y); then y = z (LG) or y += Σ_j w_ij (y_j - y) + δ (GT).
 //!
 //! This is the paper's x = (1-τ) x + τ (Σ_j w_ij x_j - α y) for weights that sum to one, written in
-//! differences. The two are equal on paper; in floats the differences are better: they vanish exactly when
-//! nodes agree, they leave the network's sum of y alone, and a lost neighbour is a term left out, with no
-//! self weight to repair.
+//! differences. Mathematically the two are equal; in floats the differences are better: they vanish exactly when nodes
+//! agree, they keep the network's sum of y, and losing a neighbour means leaving out a term, with no self weight to
+//! correct.
 
 mod error;
 mod memory;
@@ -26,12 +26,12 @@ use crate::problem::{Point, Problem};
 use crate::steps::StepSizes;
 use crate::vector::Storage;
 
-/// How a node turns hypergradients into a direction.
+/// How a node turns hypergradients into a descent direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub enum Scheme {
-    /// LG: its own smoothed hypergradient. Less memory and half the traffic; nodes with different data pull
+    /// LG: its own smoothed hypergradient. It needs less memory and half the traffic, but nodes with different data pull
     /// in different directions, which leaves a bias that shrinks with α.
     LocalGradient,
     /// GT: an estimate of the network's mean hypergradient. No bias.
@@ -41,7 +41,7 @@ pub enum Scheme {
 /// A node's settings, the same on all nodes but for the sampler's node number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Config {
     /// The step sizes.
     pub steps: StepSizes,
@@ -49,7 +49,7 @@ pub struct Config {
     pub sampler: Sampler,
 }
 
-/// A neighbour's vectors as they came in, and the weight of the link.
+/// A neighbour's vectors as received, and the weight of the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Neighbour<'a> {
@@ -64,11 +64,11 @@ pub struct Neighbour<'a> {
 /// Where a node stands in its round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[derive(serde::Serialize, serde::Deserialize)]
 pub enum Phase {
     /// Between rounds: [`Node::compute`] is next.
     Ready,
-    /// Elements before `next` are mixed; [`Node::mix`] is next.
+    /// Elements before `next` have been mixed; [`Node::mix`] is next.
     Mixing {
         /// The first element that is not mixed yet.
         next: usize,
@@ -77,8 +77,8 @@ pub enum Phase {
     Diverged(Divergence),
 }
 
-/// One LoPA node on a problem `P`, its outer vectors in `X`, its inner vectors in `T`, and in `D` what
-/// gradient tracking needs besides.
+/// One LoPA node on a problem `P`, with its outer vectors in `X`, its inner vectors in `T`, and in `D` the vector that
+/// only gradient tracking needs.
 ///
 /// ```
 /// use lopa_core::batch::Sampler;
@@ -105,7 +105,7 @@ pub enum Phase {
 ///     for node in &mut nodes {
 ///         node.compute(&mut scratch)?;
 ///     }
-///     // Here vectors travel over a serial link; in one memory a copy will do.
+///     // Here vectors would travel over a serial link; in one process a copy is enough.
 ///     let sent = nodes.each_ref().map(|n| (*n.x_array(), *n.y_array()));
 ///     for (i, node) in nodes.iter_mut().enumerate() {
 ///         let (x, y) = &sent[1 - i];
@@ -277,11 +277,11 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
     ///
     /// `x_gap` is Σ_j w_ij (x_j - x) over the neighbours in order of their numbers, as
     /// [`add_gap`](crate::vector::add_gap) builds it, and `y_gap` the same for y (with LG it is not read).
-    /// Whole vectors or chunks of any length will do; with the last element the round is complete.
-    /// The elements of x and y it overwrites must have reached every neighbour.
+    /// Pass whole vectors or chunks of any length; the last element completes the round. The elements of x and y that it
+    /// overwrites must have reached every neighbour.
     ///
     /// # Errors
-    /// Refuses to run out of turn, chunks beyond the end, and chunks of different lengths.
+    /// Refuses calls out of turn, chunks beyond the end, and chunks of different lengths.
     pub fn mix(&mut self, x_gap: &[f32], y_gap: &[f32]) -> Result<(), NodeError> {
         let next = match self.phase {
             Phase::Mixing { next } => next,
@@ -301,7 +301,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         };
         let moved = |(x, y): (&f32, &f32), gap: &f32| x + tau * (gap - alpha * y);
         let tracked = |(y, delta): (&f32, &f32), gap: &f32| y + gap + delta;
-        // Check first, write then: a value that is not finite never enters the state.
+        // Check first, then write: a value that is not finite never enters the state.
         let mut finite = true;
         for (at, gap) in x.iter().zip(&*y).zip(x_gap) {
             finite &= moved(at, gap).is_finite();
@@ -350,6 +350,9 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         I: IntoIterator<Item = Neighbour<'a>, IntoIter: Clone>,
     {
         const CHUNK: usize = 32;
+        if self.phase == Phase::Ready {
+            return Err(NodeError::OutOfTurn);
+        }
         let neighbours = neighbours.into_iter();
         while let Phase::Mixing { next } = self.phase {
             let (x, y) = (self.buffers.x.as_ref(), self.buffers.y.as_ref());
@@ -372,9 +375,9 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         }
     }
 
-    /// Starts a new epoch in `round`: y = z, and a round half done is dropped.
+    /// Starts a new epoch in `round`: y = z, and an unfinished round is dropped.
     ///
-    /// With every node of the network doing so, the mean of y is the mean of z again, whatever was lost.
+    /// If every node of the network does so, the mean of y is the mean of z again, whatever was lost.
     pub fn restart(&mut self, epoch: Epoch, round: u64) {
         let Buffers { y, z, delta, .. } = &mut self.buffers;
         for (y, z) in y.as_mut().iter_mut().zip(z.as_ref()) {
@@ -422,12 +425,12 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         &self.problem
     }
 
-    /// Its problem, for one whose data change while it learns. Its dimensions must not.
+    /// Its problem, for data that change while the node learns. Its dimensions must not change.
     pub const fn problem_mut(&mut self) -> &mut P {
         &mut self.problem
     }
 
-    /// How often each oracle was asked.
+    /// How often each oracle was evaluated.
     #[must_use]
     pub const fn evaluations(&self) -> Evaluations {
         self.evaluations

@@ -1,4 +1,4 @@
-//! The updates of single vectors: each checks first and writes only what is finite.
+//! Updates of single vectors: each checks first, and writes only finite values.
 
 use super::NodeError;
 use crate::vector::{add_gap, all_finite};
@@ -43,7 +43,7 @@ pub(super) fn descend(a: &mut [f32], step: f32, direction: &mut [f32]) -> bool {
     finite
 }
 
-/// LG: turns s in `z` into z + γ (s - z) with the old z in `old`; takes the old z back if that fails.
+/// LG: replaces s in `z` with z + γ (s - z), with the old z in `old`; restores the old z if that fails.
 pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
     for (z, old) in z.iter_mut().zip(old) {
         *z = old + gamma * (*z - old);
@@ -57,10 +57,10 @@ pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
     finite
 }
 
-/// GT: adds γ (s - z) to z, with s in `delta`, unless that fails; `delta` ends as what z really changed by.
+/// GT: adds γ (s - z) to z, with s in `delta`, unless that fails; afterwards `delta` is the actual change of z.
 ///
-/// Not as γ (s - z): near the end z stands still while that is below half a unit in its last place, and y would
-/// drift away from z by it, round after round.
+/// The actual change, not γ (s - z): near the end z stands still while that is below half a unit in its last place, and y
+/// would drift away from z by it, round after round.
 pub(super) fn track(delta: &mut [f32], z: &mut [f32], gamma: f32) -> bool {
     let mut finite = true;
     for (delta, z) in delta.iter_mut().zip(&*z) {

@@ -1,4 +1,4 @@
-//! Any of the problems, chosen when a file or a blob is read: one image serves them all.
+//! Any of the problems, chosen when a file or a blob is read, so that one image serves them all.
 
 use super::{Logistic, LogisticLoss, Meta, Quadratic, Ridge, SharedLayer, SquaredLoss};
 use crate::batch::Batch;
@@ -8,6 +8,7 @@ use crate::samples::{Row, Samples};
 /// One of the problems that come with the crate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum AnyProblem<'a> {
     /// Hyper-parameters of logistic regression.
     Logistic(Logistic<'a>),
@@ -19,11 +20,11 @@ pub enum AnyProblem<'a> {
     MetaLogistic(Meta<'a, LogisticLoss>),
     /// Meta-learning of a regression's initialisation.
     MetaSquared(Meta<'a, SquaredLoss>),
-    /// The yardstick with a closed form.
+    /// The reference problem with a closed form.
     Quadratic(Quadratic<'a>),
 }
 
-/// Passes a call on to whichever problem it is.
+/// Forwards a call to the problem.
 macro_rules! each {
     ($any:expr, $problem:ident => $call:expr) => {
         match $any {
@@ -72,7 +73,7 @@ impl Problem for AnyProblem<'_> {
 }
 
 impl<'a> AnyProblem<'a> {
-    /// A number for the kind, as blobs and greetings have it.
+    /// The number of the kind, as blobs and greetings contain it.
     ///
     /// | 0 | 1 | 2 | 3 | 4 | 5 |
     /// |---|---|---|---|---|---|
@@ -89,7 +90,7 @@ impl<'a> AnyProblem<'a> {
         }
     }
 
-    /// The samples for training and for validation; `None` for a quadratic, which knows no samples.
+    /// The samples for training and for validation; `None` for a quadratic, which has no samples.
     #[must_use]
     pub const fn samples(&self) -> Option<[Samples<'a>; 2]> {
         match self {
@@ -102,7 +103,7 @@ impl<'a> AnyProblem<'a> {
         }
     }
 
-    /// Hidden units, classes, and μ, ν or r: zero where the problem has none.
+    /// Hidden units, classes, and μ, ν or r; zero for those that the problem does not have.
     pub(crate) const fn parameters(&self) -> (usize, usize, f32) {
         match self {
             Self::Logistic(_) | Self::Ridge(_) => (0, 0, 0.0),
@@ -113,7 +114,7 @@ impl<'a> AnyProblem<'a> {
         }
     }
 
-    /// The label the model gives a sample; `None` for a quadratic, which knows no samples.
+    /// The label that the model predicts for a sample; `None` for a quadratic, which has no samples.
     #[must_use]
     pub fn predict(&self, at: Point<'_>, row: Row<'_>, workspace: &mut [f32]) -> Option<f32> {
         Some(match self {

@@ -113,7 +113,7 @@ pub(super) fn add_hessian_vector<L: LinearLoss>(
     widest::run(AddRows { samples, batch, vectors: [weights, v], factor, out });
 }
 
-/// Adds to `out` each row of a batch, times a factor of its index and its scalar products with `vectors`.
+/// Adds each row of a batch to `out`, times a factor that depends on its index and its scalar products with `vectors`.
 struct AddRows<'a, F, const V: usize> {
     samples: &'a Samples<'a>,
     batch: &'a Batch,
@@ -141,7 +141,7 @@ impl<F: Fn(usize, [f32; V]) -> f32, const V: usize> Work for AddRows<'_, F, V> {
     }
 }
 
-/// The next samples of a batch, as many as are read at once; nothing if fewer are left, or if one row is too short.
+/// The next [`BLOCK`] samples of a batch; `None` if fewer are left, or if one of them is beyond the end.
 #[inline]
 fn next_block<'a>(
     samples: &Samples<'a>,
@@ -176,7 +176,7 @@ pub(super) fn mean_loss<L: LinearLoss>(
     widest::run(MeanLoss { samples, batch, weights, loss })
 }
 
-/// The mean over a batch of a loss of a sample's index and its scalar product with `weights`.
+/// The mean over a batch of a loss that depends on a sample's index and its scalar product with `weights`.
 struct MeanLoss<'a, F> {
     samples: &'a Samples<'a>,
     batch: &'a Batch,
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(bits(out), bits(want), "{} samples", batch.len());
         let loss =
             |index| LogisticLoss::value(samples.row(index).dot(weights), samples.label(index));
-        let said = mean_loss::<LogisticLoss>(samples, batch, weights);
-        assert_eq!(said.to_bits(), mean(batch, loss).to_bits(), "{} samples", batch.len());
+        let found = mean_loss::<LogisticLoss>(samples, batch, weights);
+        assert_eq!(found.to_bits(), mean(batch, loss).to_bits(), "{} samples", batch.len());
     }
 }

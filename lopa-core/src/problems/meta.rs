@@ -17,8 +17,8 @@ use crate::vector::CompensatedSum;
 /// g(x, θ) = ⟨θ, ∇F(x)⟩ over training samples + ν/2 ‖x - θ‖²      so  θ*(x) = x - ∇F(x) / ν
 /// ```
 ///
-/// The paper sums over tasks; with the mean over their pooled samples a step size means the same for any
-/// number of them.
+/// The paper sums over tasks; with the mean over their pooled samples, a step size means the same for any number of
+/// tasks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Meta<'a, L> {
@@ -104,7 +104,7 @@ impl<L: LinearLoss> Problem for Meta<'_, L> {
     }
 
     fn outer_gradient_outer(&self, _: Point<'_>, _: &Batch, _: f32, _: &mut [f32], _: &mut [f32]) {
-        // f does not look at x.
+        // f does not depend on x.
     }
 
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, _: &mut [f32]) -> f32 {

@@ -5,7 +5,7 @@
 //! | [`Logistic`] | one regularisation strength per feature, as its logarithm | a binary classifier | paper, 5.2 |
 //! | [`Ridge`] | the same | a linear regression, such as a sensor's calibration | |
 //! | [`SharedLayer`] | a sigmoid layer that finds features | a softmax head | paper, 5.1 |
-//! | [`Meta`] | a starting point | what one step from it makes of the node's tasks | paper, introduction |
+//! | [`Meta`] | a starting point | the model after one step from it on the node's tasks | paper, introduction |
 //! | [`Quadratic`] | a vector | a vector | tests: everything has a closed form |
 //!
 //! [`AnyProblem`] is one of them, chosen at run time.
@@ -27,7 +27,7 @@ pub use shared_layer::SharedLayer;
 use crate::problem::ProblemError;
 use crate::samples::{LabelKind, Samples};
 
-/// Training and validation samples must be alike, with the labels the model learns from.
+/// Checks that training and validation samples are alike, and have the labels that the model learns from.
 fn check_samples(
     train: &Samples<'_>,
     validation: &Samples<'_>,
@@ -46,7 +46,7 @@ fn check_samples(
     Ok(())
 }
 
-/// The rows of a matrix; `max` because a chunk of zero panics, though no problem has zero columns.
+/// The rows of a matrix. No problem has zero columns; `max` proves to the compiler that nothing panics.
 #[inline]
 fn rows(matrix: &[f32], width: usize) -> core::slice::ChunksExact<'_, f32> {
     matrix.chunks_exact(width.max(1))

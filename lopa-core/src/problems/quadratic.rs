@@ -1,4 +1,4 @@
-//! A problem in which everything has a closed form: the yardstick of the tests.
+//! A problem in which everything has a closed form: the reference of the tests.
 
 use super::rows;
 use crate::batch::Batch;
@@ -13,13 +13,13 @@ use crate::vector::{add_scaled, all_finite, dot};
 /// ```
 ///
 /// A is dense, yet its inverse is known (Sherman and Morrison), and so are θ*(x), v*(x) and the
-/// hypergradient: [`Quadratic::solve`] and [`Quadratic::hypergradient`]. There are no samples, so every
-/// batch is the whole.
+/// hypergradient: [`Quadratic::solve`] and [`Quadratic::hypergradient`]. There are no samples, so batches have no
+/// effect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Quadratic<'a>(QuadraticParts<'a>);
 
-/// What a [`Quadratic`] is made of.
+/// The parts of a [`Quadratic`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct QuadraticParts<'a> {
@@ -31,11 +31,11 @@ pub struct QuadraticParts<'a> {
     pub coupling: &'a [f32],
     /// c (length p).
     pub shift: &'a [f32],
-    /// t: where f wants θ (length p).
+    /// t: the θ that f prefers (length p).
     pub target: &'a [f32],
-    /// q: where f wants x (length n).
+    /// q: the x that f prefers (length n).
     pub centre: &'a [f32],
-    /// r: how much f cares about x; not negative.
+    /// r: how strongly f prefers that x; not negative.
     pub rigidity: f32,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Quadratic<'a> {
         &self.0
     }
 
-    /// Replaces b by the solution of A a = b.
+    /// Replaces b with the solution a of A a = b.
     fn divide_by_a(&self, b: &mut [f32]) {
         let QuadraticParts { diagonal, spike, .. } = self.0;
         for (b, a) in b.iter_mut().zip(diagonal) {
@@ -104,7 +104,7 @@ impl<'a> Quadratic<'a> {
         self.divide_by_a(theta);
     }
 
-    /// Writes ∇Φ(x) of this node into `out` (length n); `v` (length p) ends as v*(x).
+    /// Writes ∇Φ(x) of this node into `out` (length n); afterwards `v` (length p) is v*(x).
     pub fn hypergradient(&self, x: &[f32], v: &mut [f32], out: &mut [f32]) {
         self.solve(x, v);
         for (v, t) in v.iter_mut().zip(self.0.target) {

@@ -1,4 +1,4 @@
-//! How strongly should each feature be regularised? Logistic and ridge regression.
+//! Logistic and ridge regression that learn how strongly to regularise each feature.
 
 use core::marker::PhantomData;
 
@@ -16,8 +16,8 @@ use crate::vector::CompensatedSum;
 /// g(x, θ) = mean of loss(s·θ, label) over training samples + Σ_t e^(x_t) θ_t²
 /// ```
 ///
-/// The regulariser has no factor ½, as in the paper. For an intercept give every sample a constant feature:
-/// its strength is learned like the others'.
+/// The regulariser has no factor ½, as in the paper. For an intercept, give every sample a constant feature; its strength
+/// is learned like the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Regularised<'a, L> {
@@ -44,7 +44,7 @@ impl<'a, L: LinearLoss> Regularised<'a, L> {
 }
 
 impl<L> Regularised<'_, L> {
-    /// The workspace for `features` features: it keeps e^x.
+    /// The workspace for `features` features: it holds e^x.
     #[must_use]
     pub const fn workspace(features: usize) -> usize {
         features
@@ -118,7 +118,7 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
     }
 
     fn outer_gradient_outer(&self, _: Point<'_>, _: &Batch, _: f32, _: &mut [f32], _: &mut [f32]) {
-        // f does not look at x.
+        // f does not depend on x.
     }
 
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, strengths: &mut [f32]) -> f32 {

@@ -1,4 +1,4 @@
-//! A layer of features for everyone, a classifier for each.
+//! A shared layer of features, with a classifier of its own for each node.
 
 use super::{layer, linear, rows, rows_mut};
 use crate::batch::Batch;
@@ -16,7 +16,7 @@ use crate::vector::{add_scaled, dot, norm_squared};
 /// g(x, θ) = mean over training samples of the same + μ/2 ‖θ‖²
 /// ```
 ///
-/// The paper uses one set for both levels; give the same samples twice for that.
+/// The paper uses one set for both levels; to do so, pass the same samples twice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SharedLayer<'a> {
@@ -31,8 +31,8 @@ impl<'a> SharedLayer<'a> {
     /// A network with `hidden` shared units and `classes` outputs, its head regularised by `mu`.
     ///
     /// # Errors
-    /// Refuses labels that are no classes or beyond `classes`, sets of different widths, sizes of zero, and
-    /// a `mu` that is not positive.
+    /// Refuses labels that are not classes or not below `classes`, sets of different widths, sizes of zero, and a `mu` that
+    /// is not positive.
     pub fn new(
         train: Samples<'a>,
         validation: Samples<'a>,
@@ -72,13 +72,13 @@ impl<'a> SharedLayer<'a> {
         classes * (hidden + 1)
     }
 
-    /// The workspace: activations, probabilities, and the change of the logits along v.
+    /// The workspace, in floats: activations, probabilities, and the change of the logits along v.
     #[must_use]
     pub const fn workspace(hidden: usize, classes: usize) -> usize {
         hidden + 2 * classes
     }
 
-    /// Cuts the workspace: activations s, probabilities π, change of the logits.
+    /// Splits the workspace into activations s, probabilities π, and the change of the logits.
     fn cut<'w>(&self, workspace: &'w mut [f32]) -> (&'w mut [f32], &'w mut [f32], &'w mut [f32]) {
         let Some((hidden, rest)) = workspace.split_at_mut_checked(self.hidden) else {
             return Default::default();

@@ -1,16 +1,16 @@
-//! Consistent overhead byte stuffing: frames without zeros, ended by one.
+//! Consistent overhead byte stuffing: frames that contain no zeros, and end with one.
 //!
-//! An own decoder, because one that is fed byte by byte, bounded, and proven free of panics is small; an own encoder,
-//! because it seals and stuffs in the buffer the message was written to, so a frame is never held twice.
+//! The decoder is our own because one that takes single bytes, is bounded and provably free of panics is small. The encoder
+//! is our own because it seals and stuffs in the buffer that the message was written to, so a frame is never stored twice.
 
 use super::seal::{self, Seal};
 
-/// Writes one frame into a slice: sealed, stuffed, with its end.
+/// Writes one frame into a slice: sealed, stuffed and terminated.
 #[derive(Debug)]
 pub struct FrameWriter<'a> {
     seal: &'a Seal,
     out: &'a mut [u8],
-    /// Where the next byte of the message goes: behind the first block's length and the front of the seal.
+    /// The position of the next byte of the message, after the first block's length and the front of the seal.
     at: usize,
 }
 
@@ -29,14 +29,14 @@ impl<'a> FrameWriter<'a> {
         self.at = self.at.saturating_add(1);
     }
 
-    /// Closes the frame and returns its length; `None` if it did not fit.
+    /// Completes the frame and returns its length; `None` if it did not fit.
     #[must_use]
     pub fn finish(self) -> Option<usize> {
         let end = self.end()?;
         close(self.seal, self.out, end)
     }
 
-    /// Where the message and its seal end; `None` if they do not fit.
+    /// The end of the message and its seal; `None` if they do not fit.
     pub(super) fn end(&self) -> Option<usize> {
         let end = self.at.checked_add(self.seal.overhead().wrapping_sub(self.seal.front()))?;
         (end <= self.out.len()).then_some(end)
@@ -45,16 +45,16 @@ impl<'a> FrameWriter<'a> {
 
 /// Seals and stuffs a message that was written into `out`, and returns the length of its frame; `None` if it does not
 /// fit.
-// Not inlined: what it needs of a chip's stack is not needed while the message is written.
+// Not inlined, so that its part of a chip's stack is not needed while the message is written.
 #[inline(never)]
 pub(crate) fn close(seal: &Seal, out: &mut [u8], end: usize) -> Option<usize> {
     seal.close(out.get_mut(1..end)?)?;
     stuff(out, end)
 }
 
-/// Stuffs the bytes of `out` from 1 to `end` and ends them with a zero; returns the length of all, `None` without room.
+/// Stuffs the bytes of `out` from 1 to `end` and appends a zero; returns the total length, `None` if there is no room.
 fn stuff(out: &mut [u8], end: usize) -> Option<usize> {
-    // A block has 254 bytes at most, and one that is full takes a byte more than it replaces.
+    // A block has at most 254 bytes, and a full one takes one byte more than it replaces.
     let (mut run, mut full) = (0_u8, 0_usize);
     for &byte in out.get(1..end)? {
         if run == 254 {
@@ -64,7 +64,7 @@ fn stuff(out: &mut [u8], end: usize) -> Option<usize> {
     }
     let last = end.checked_add(full)?;
     *out.get_mut(last)? = 0;
-    // All bytes move up by as much as there will be too many, so that none is overwritten before it is read.
+    // All bytes move up by the number of bytes that will be added, so that none is overwritten before it is read.
     if full > 0 {
         for from in (1..end).rev() {
             let byte = out.get(from).copied().unwrap_or(0);
@@ -100,49 +100,49 @@ fn put(out: &mut [u8], at: usize, byte: u8) {
     }
 }
 
-/// Why bytes did not make a frame.
+/// Why bytes are not a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FrameError {
     /// Longer than any message this node understands.
     Oversize,
-    /// The stuffing is broken, or it is too short to carry a checksum.
+    /// The stuffing is invalid, or the frame is too short to contain a checksum.
     Truncated,
-    /// The checksum is wrong, or it was not sealed with the key.
+    /// The checksum is wrong, or the frame was not sealed with the key.
     Seal,
 }
 
-/// Puts frames back together from bytes, in a buffer of `N` bytes.
+/// Assembles frames from single bytes, in a buffer of `N` bytes.
 ///
-/// After garbage it is back in step at the next zero.
+/// After garbage it is synchronised again at the next zero.
 #[derive(Debug, Clone)]
 pub struct FrameReader<const N: usize> {
     seal: Seal,
-    frame: Unstuffer<N>,
+    frame: Unstuffer<[u8; N]>,
 }
 
 impl<const N: usize> FrameReader<N> {
     /// A reader at the start of a frame.
     #[must_use]
     pub const fn new(seal: Seal) -> Self {
-        Self { seal, frame: Unstuffer::new() }
+        Self { seal, frame: Unstuffer::new([0; N]) }
     }
 
-    /// Takes one byte; with the last byte of a frame gives the message in it, without its seal.
+    /// Takes one byte. With the last byte of a frame it returns the message, without its seal.
     #[inline]
     pub fn push(&mut self, byte: u8) -> Option<Result<&[u8], FrameError>> {
         self.frame.push(byte, &self.seal)
     }
 }
 
-/// A [`FrameReader`] whose seal is kept elsewhere: a chip has several, and one key.
+/// A [`FrameReader`] for any buffer, with its seal stored elsewhere: a chip has several readers but one key.
 #[derive(Debug, Clone)]
-pub(crate) struct Unstuffer<const N: usize> {
-    buffer: [u8; N],
+pub(crate) struct Unstuffer<B> {
+    buffer: B,
     len: usize,
     /// Bytes left in the block.
     left: u8,
-    /// Whether the block stands for a zero after it.
+    /// Whether a zero follows the block.
     zero: bool,
     state: State,
 }
@@ -152,16 +152,23 @@ enum State {
     /// At the start of a frame.
     Empty,
     Inside,
-    /// Lost, until the next zero.
+    /// Too long: skipped until the next zero.
     Oversize,
 }
 
-impl<const N: usize> Unstuffer<N> {
+impl<B> Unstuffer<B> {
     /// At the start of a frame.
-    pub(crate) const fn new() -> Self {
-        Self { buffer: [0; N], len: 0, left: 0, zero: false, state: State::Empty }
+    pub(crate) const fn new(buffer: B) -> Self {
+        Self { buffer, len: 0, left: 0, zero: false, state: State::Empty }
     }
 
+    /// Goes to the start of a frame, and forgets what it has of the current one.
+    pub(crate) const fn reset(&mut self) {
+        (self.state, self.left, self.len, self.zero) = (State::Empty, 0, 0, false);
+    }
+}
+
+impl<B: AsMut<[u8]>> Unstuffer<B> {
     /// As [`FrameReader::push`].
     #[inline]
     pub(crate) fn push(&mut self, byte: u8, seal: &Seal) -> Option<Result<&[u8], FrameError>> {
@@ -170,7 +177,7 @@ impl<const N: usize> Unstuffer<N> {
         }
         if self.left == 0 {
             let (first, zero) = (self.state == State::Empty, self.zero);
-            // A block of 255 stands for no zero: it was full.
+            // No zero follows a full block, whose length is 255.
             (self.left, self.zero) = (byte.wrapping_sub(1), byte != 255);
             if first {
                 self.state = State::Inside;
@@ -185,7 +192,7 @@ impl<const N: usize> Unstuffer<N> {
     }
 
     fn keep(&mut self, byte: u8) {
-        match self.buffer.get_mut(self.len) {
+        match self.buffer.as_mut().get_mut(self.len) {
             Some(place) if self.state == State::Inside => {
                 *place = byte;
                 self.len = self.len.wrapping_add(1);
@@ -196,14 +203,14 @@ impl<const N: usize> Unstuffer<N> {
 
     fn end(&mut self, seal: &Seal) -> Option<Result<&[u8], FrameError>> {
         let (state, left, len) = (self.state, self.left, self.len);
-        (self.state, self.left, self.len, self.zero) = (State::Empty, 0, 0, false);
+        self.reset();
         match state {
             // Two zeros in a row are an idle line, not an error.
             State::Empty => None,
             State::Oversize => Some(Err(FrameError::Oversize)),
             State::Inside if left != 0 => Some(Err(FrameError::Truncated)),
             State::Inside => {
-                let frame = self.buffer.get_mut(..len).ok_or(FrameError::Oversize);
+                let frame = self.buffer.as_mut().get_mut(..len).ok_or(FrameError::Oversize);
                 Some(frame.and_then(|frame| seal.open(frame)))
             }
         }
@@ -224,7 +231,7 @@ impl<const N: usize> defmt::Format for FrameReader<N> {
     }
 }
 
-/// The longest a frame can be on the wire for a message of `message` bytes.
+/// The longest frame for a message of `message` bytes.
 #[must_use]
 pub const fn frame_len(message: usize) -> usize {
     let stuffed = message + seal::LONGEST;
@@ -252,7 +259,7 @@ mod tests {
         writer.finish()
     }
 
-    /// All ways to seal of this build.
+    /// All seals that this build supports.
     fn seals() -> Vec<Seal> {
         #[cfg(feature = "encrypt")]
         return vec![Seal::PLAIN, Seal::keyed([3; 32])];

@@ -1,4 +1,4 @@
-//! What nodes say to each other.
+//! The messages between nodes, and between a node and a host.
 
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
@@ -15,28 +15,28 @@ pub const VERSION: u8 = 2;
 /// The number a host uses as a sender.
 pub const HOST: u32 = u32::MAX;
 
-/// The acknowledgements of single neighbours that a frame carries at most; more wait for the next frame.
+/// The most acknowledgements of single neighbours in a frame; further ones wait for the next frame.
 pub const ACKS: usize = 4;
 
-/// A message: who speaks, in which epoch, and what.
+/// A message: its sender, the sender's epoch, and the content.
 ///
-/// `V` is how bulk values are held: [`Floats`] to send, `&[u8]` as received.
+/// `V` is the type of bulk values: [`Floats`] to send, `&[u8]` as received.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Message<V> {
     /// [`VERSION`]; always the first byte.
     pub version: u8,
-    /// The node that speaks; always next.
+    /// The node that sends it; always the next field.
     pub sender: u32,
-    /// Its boot number: words from an earlier life are known by it.
+    /// Its boot number, by which messages from before a reboot are recognised.
     pub session: u32,
     /// The number of the epoch it is in.
     pub epoch: u64,
-    /// What it says.
+    /// The content.
     pub body: Body<V>,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Body<V> {
@@ -46,27 +46,27 @@ pub enum Body<V> {
     Ack(Acks),
     /// A greeting to one neighbour.
     Hello(Hello),
-    /// The sender will not work with a neighbour.
+    /// The sender refuses a neighbour.
     Refuse(Refuse),
-    /// A host asks a node.
+    /// A host's request to a node.
     Request(Request),
-    /// A node answers a host.
+    /// A node's answer to a host.
     Reply(Reply<V>),
 }
 
-/// What a node has of its neighbours' chunks. Chunks are counted through all rounds: round × chunks per round + chunk.
+/// Which chunks of its neighbours a node has. Chunks are counted through all rounds: round × chunks per round + chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Acks {
-    /// All chunks before this one are mixed, whichever neighbour they came from.
+    /// All chunks before this one have been mixed, from every neighbour.
     pub next: u64,
     /// Bit b: chunk `next` + b of every neighbour on the link has been received.
     pub all: u32,
-    /// Neighbours of which more has been received than that.
+    /// Neighbours from which more than that has been received.
     pub held: Vec<Held, ACKS>,
 }
 
-/// A chunk of x, and with gradient tracking of y behind it.
+/// A chunk of x, followed by the same chunk of y with gradient tracking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Data<V> {
@@ -74,13 +74,13 @@ pub struct Data<V> {
     pub round: u64,
     /// The chunk of the round.
     pub chunk: u32,
-    /// Acknowledgements that ride along.
+    /// Acknowledgements that travel with it.
     pub acks: Acks,
     /// The values.
     pub values: V,
 }
 
-/// What has been received of one neighbour's chunks.
+/// Which chunks of one neighbour have been received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Held {
@@ -96,22 +96,22 @@ pub struct Held {
 pub struct Hello {
     /// The neighbour it is for.
     pub to: u32,
-    /// A number to be echoed, used once: after an echo the sender makes a new one.
+    /// A number to be echoed, used once: after an echo, the sender makes a new one.
     pub challenge: u32,
     /// The challenge last received from the neighbour; 0 for none.
     pub echo: u32,
     /// Whether the sender wants an answer.
     pub ask: bool,
-    /// Whether the sender goes on without the neighbour, as dead or refused.
+    /// Whether the sender continues without the neighbour, because it is dead or refused.
     pub without: bool,
-    /// Whether the sender booted in this epoch, with a checkpoint of round `start` or fresh: its y goes on from there, and
-    /// nobody else can join.
+    /// Whether the sender booted in this epoch, from scratch or with a checkpoint of round `start`: its y continues from
+    /// there, and no other node can join.
     pub resumed: bool,
     /// The mark of the sender's epoch; see [`Epoch`](crate::epoch::Epoch).
     pub mark: u32,
     /// The round in which the epoch began, for the sender.
     pub start: u64,
-    /// The round the sender is in; `u64::MAX` from one that has met nobody since it booted: it does not decide.
+    /// The round the sender is in; `u64::MAX` if it has met no neighbour since it booted, and so does not decide.
     pub round: u64,
     /// As in an acknowledgement: the first chunk that the sender has not mixed.
     pub next: u64,
@@ -121,7 +121,7 @@ pub struct Hello {
     pub window: u8,
     /// The weight of the link.
     pub weight: f32,
-    /// What the whole network must agree on.
+    /// What all nodes must agree on.
     pub identity: Identity,
 }
 
@@ -129,7 +129,7 @@ pub struct Hello {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Identity {
-    /// A number for the kind of problem.
+    /// The kind of problem, as a number.
     pub problem: u32,
     /// n.
     pub outer: u32,
@@ -137,8 +137,8 @@ pub struct Identity {
     pub inner: u32,
     /// LG or GT.
     pub scheme: Scheme,
-    /// Which exp and ln: they decide bits.
-    pub math: math::Kind,
+    /// Which exp and ln, to the patch, as [`math::IDENTITY`] numbers them: they decide bits.
+    pub math: u32,
     /// Elements of a chunk.
     pub chunk: u32,
     /// A digest of everything else: step sizes, seed, batches, rounds.
@@ -174,13 +174,13 @@ impl Identity {
             outer: u32::try_from(size.outer).unwrap_or(u32::MAX),
             inner: u32::try_from(size.inner).unwrap_or(u32::MAX),
             scheme,
-            math: math::KIND,
+            math: math::IDENTITY,
             chunk,
             digest,
         }
     }
 
-    /// The first thing in which two networks differ.
+    /// The first difference between two networks.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Reason> {
         [
@@ -197,35 +197,36 @@ impl Identity {
     }
 }
 
-/// A refusal, said to the one refused.
+/// A refusal, sent to the node that is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Refuse {
     /// The node that is refused.
     pub to: u32,
-    /// Its challenge, so that an old refusal does not hit a node that was mended since.
+    /// Its challenge, so that an old refusal has no effect on a node that was fixed since.
     pub echo: u32,
     /// Why.
     pub reason: Reason,
 }
 
-/// Why a node will not work with another.
+/// Why a node refuses another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Reason {
-    /// Another problem.
+    /// The problems differ.
     Problem,
-    /// Another n.
+    /// The outer dimensions n differ.
     OuterDimension,
-    /// Another p.
+    /// The inner dimensions p differ.
     InnerDimension,
-    /// LG here, GT there.
+    /// One runs LG, the other GT.
     Scheme,
-    /// Another implementation of exp and ln.
+    /// The implementations or versions of exp and ln differ.
     Math,
-    /// Chunks of another length.
+    /// The lengths of the chunks differ.
     Chunk,
-    /// Other step sizes, seed, batches or rounds.
+    /// Step sizes, seed, batches or rounds differ.
     Configuration,
     /// The two ends give their link different weights.
     Weight,
@@ -236,11 +237,13 @@ pub enum Reason {
 impl core::fmt::Display for Reason {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
-            Self::Problem => "it has another problem",
+            Self::Problem => "it learns another problem",
             Self::OuterDimension => "its outer variable has another length",
             Self::InnerDimension => "its inner variable has another length",
             Self::Scheme => "one runs LG, the other GT",
-            Self::Math => "one was built with micromath, the other without",
+            Self::Math => {
+                "it was built with another version of libm, or one of the two with micromath"
+            }
             Self::Chunk => "its chunks have another length",
             Self::Configuration => "its step sizes, seed, batches or rounds differ",
             Self::Weight => "the two ends give their link different weights",
@@ -253,32 +256,32 @@ impl core::fmt::Display for Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Request {
-    /// The node that is asked.
+    /// The node it is for.
     pub to: u32,
-    /// The challenge of the node's last status. A request that changes something is carried out only with it, and only
+    /// The challenge of the node's last status. A request that changes something is only carried out with it, and only
     /// once.
     pub echo: u32,
-    /// A number the reply repeats.
+    /// A number that the reply repeats.
     pub tag: u32,
-    /// What is asked.
+    /// What is requested.
     pub ask: Ask,
 }
 
-/// What a host can ask.
+/// What a host can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Ask {
-    /// Go on.
+    /// Continue.
     Start,
     /// Pause after the round.
     Stop,
-    /// Where are you?
+    /// Report where the node is.
     Status,
-    /// What have the links done?
+    /// Report the counters of the links.
     Counters,
-    /// How do you learn?
+    /// Report how the node learns.
     Metrics,
-    /// Some elements of a variable.
+    /// Read some elements of a variable.
     Read {
         /// Which variable.
         variable: Variable,
@@ -309,7 +312,7 @@ pub enum Answer<V> {
     Cannot,
     /// Where the node is.
     Status(Status),
-    /// What the links have done.
+    /// The counters of the links.
     Counters(Counters),
     /// How it learns.
     Metrics(Metrics),
@@ -322,7 +325,7 @@ pub enum Answer<V> {
         /// The elements.
         values: V,
     },
-    /// The node does not start, whatever it is asked.
+    /// The node does not start, and answers every request with the reason.
     Refused(Trouble),
 }
 
@@ -360,7 +363,7 @@ pub struct Metrics {
     pub direction_norm: f32,
     /// ‖θ‖².
     pub inner_norm: f32,
-    /// How often each oracle was asked, in the order of [`Evaluations::to_array`].
+    /// How often each oracle was evaluated, in the order of [`Evaluations::to_array`].
     pub evaluations: [u64; 5],
 }
 
@@ -378,7 +381,7 @@ impl Metrics {
     }
 }
 
-/// What a node's links have done since it booted.
+/// What happened on a node's links since it booted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Counters {
@@ -386,33 +389,33 @@ pub struct Counters {
     pub sent: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// Good frames received.
+    /// Valid frames received.
     pub received: u64,
-    /// Bytes received, good or bad.
+    /// Bytes received, in valid frames or not.
     pub received_bytes: u64,
     /// Chunks found to be lost, and sent again.
     pub repaired: u64,
     /// Frames with a wrong checksum or tag.
     pub corrupt: u64,
-    /// Frames cut short or with broken stuffing.
+    /// Frames that were cut short or have invalid stuffing.
     pub truncated: u64,
     /// Frames longer than any this node understands.
     pub oversize: u64,
-    /// Frames whose message makes no sense: unknown kind, wrong length, chunk out of range.
+    /// Frames with an invalid message: unknown kind, wrong length, chunk out of range.
     pub malformed: u64,
     /// Frames of another version of the protocol.
     pub version: u64,
-    /// Frames of nodes that are not neighbours on that link.
+    /// Frames from nodes that are not neighbours on that link.
     pub foreign: u64,
-    /// Frames of another epoch or session, of a neighbour not met in this one, and requests with an old challenge.
+    /// Frames from another epoch or session, or from a neighbour not met in this epoch, and requests with an old challenge.
     pub stale: u64,
-    /// Chunks that had come before.
+    /// Chunks that had been received before.
     pub repeated: u64,
-    /// Chunks too far ahead to hold.
+    /// Chunks too far ahead to be stored.
     pub early: u64,
     /// Chunks with an infinite or NaN value.
     pub non_finite: u64,
-    /// Greetings refused, here or by a neighbour.
+    /// Greetings refused, by this node or by a neighbour.
     pub refused: u64,
     /// Epochs begun or joined.
     pub epochs: u64,
@@ -441,7 +444,7 @@ impl Counters {
     };
 }
 
-/// Floats on their way out: written in place as little-endian bytes.
+/// Floats to be sent, the second slice after the first: serialised as little-endian bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Floats<'a>(pub &'a [f32], pub &'a [f32]);
@@ -459,7 +462,7 @@ impl Serialize for Floats<'_> {
     }
 }
 
-/// The floats in received bytes, in order.
+/// The floats in received bytes, in order; bytes after the last whole float are left out.
 #[must_use]
 pub fn floats(bytes: &[u8]) -> impl ExactSizeIterator<Item = f32> + Clone + '_ {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))

@@ -1,10 +1,12 @@
 #![doc = include_str!("../../docs/wire.md")]
 
+pub(crate) mod buffer;
 pub(crate) mod cobs;
 mod message;
 pub(crate) mod seal;
 mod trouble;
 
+pub use buffer::{LEAST_VALUES, received_len};
 pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
 pub use message::{
     ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Held, Hello, Identity, Message,
@@ -13,41 +15,38 @@ pub use message::{
 pub use seal::{KEY_BYTES, Seal};
 pub use trouble::{Cause, Trouble};
 
-/// The bytes of the longest seal of this build.
+/// The length of the longest seal of this build in bytes.
 pub const SEAL_LONGEST: usize = seal::LONGEST;
 
-/// The longest message with `values` floats: every number of its head at its longest. At least as long as the longest
-/// message without values, a reply with counters.
+/// The longest message that a node with room for `values` floats sends: every number of its head at its longest. At least
+/// as long as the longest message without values, a reply with counters.
 #[must_use]
 pub const fn message_len(values: usize) -> usize {
-    // version, sender, session, epoch, kind.
-    let head = 1 + 5 + 5 + 10 + 1;
-    // round, chunk; a position, a mask, a count of acks and the acks; a count of bytes.
-    let data = head + (10 + 5) + (10 + 5 + 1 + ACKS * (5 + 5)) + 5 + 4 * values;
     // tag, kind, seventeen counters.
-    let counters = head + 5 + 1 + 17 * 10;
+    let counters = buffer::HEAD + 5 + 1 + 17 * 10;
+    let data = received_len(values);
     if data > counters { data } else { counters }
 }
 
-/// Writes a message into `out` as one frame; `None` if it does not fit.
+/// Writes a message into `out` as one frame and returns its length; `None` if it does not fit.
 pub fn encode(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
     let end = write(message, seal, out)?;
     cobs::close(seal, out, end)
 }
 
-/// Writes a message into `out`, to be [closed](cobs::close) when the message is gone from a chip's stack; `None` if it
+/// Writes a message into `out`, to be [closed](cobs::close) when the message is no longer on a chip's stack; `None` if it
 /// does not fit.
 pub(crate) fn write(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
     postcard::serialize_with_flavor(message, Unsealed(FrameWriter::new(seal, out))).ok()
 }
 
-/// Why a frame with a right checksum is no message.
+/// Why a frame with a correct checksum is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum MessageError {
     /// Another version of the protocol, from this sender.
     Version {
-        /// Who spoke.
+        /// The node that sent it.
         sender: u32,
     },
     /// Not a message of this version.
@@ -57,8 +56,8 @@ pub enum MessageError {
 /// Reads the message in a frame.
 ///
 /// # Errors
-/// Tells another version of the protocol from nonsense.
-// Not inlined: what it needs of a chip's stack is free again when the message is acted on.
+/// Distinguishes other versions of the protocol from invalid messages.
+// Not inlined, so that its part of a chip's stack is free again when the message is handled.
 #[inline(never)]
 pub fn decode(frame: &[u8]) -> Result<Message<&[u8]>, MessageError> {
     let (&version, rest) = frame.split_first().ok_or(MessageError::Malformed)?;
@@ -85,18 +84,5 @@ impl postcard::ser_flavors::Flavor for Unsealed<'_> {
 
     fn finalize(self) -> postcard::Result<usize> {
         self.0.end().ok_or(postcard::Error::SerializeBufferFull)
-    }
-}
-
-impl postcard::ser_flavors::Flavor for FrameWriter<'_> {
-    type Output = usize;
-
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.push(byte);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<usize> {
-        self.finish().ok_or(postcard::Error::SerializeBufferFull)
     }
 }

@@ -1,4 +1,4 @@
-//! What makes a frame trustworthy: a checksum, or with a key authenticated encryption.
+//! What protects a frame: a checksum or, with a key, authenticated encryption.
 
 #[cfg(feature = "encrypt")]
 use ascon_aead::{
@@ -11,22 +11,22 @@ use super::cobs::FrameError;
 
 static CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// The bytes of a key.
+/// The length of a key in bytes.
 pub const KEY_BYTES: usize = 32;
 
-/// The bytes of a checksum.
+/// The length of a checksum in bytes.
 const CHECKSUM: usize = 4;
-/// The bytes of a nonce and of a tag.
+/// The length of a nonce, and of a tag, in bytes.
 #[cfg(feature = "encrypt")]
 const HALF: usize = KEY_BYTES / 2;
 
-/// The bytes of the longest seal.
+/// The length of the longest seal in bytes.
 pub(crate) const LONGEST: usize = if cfg!(feature = "encrypt") { 32 } else { CHECKSUM };
 
 /// How frames are sealed: the same on all nodes of a network.
 ///
-/// Plain frames end with CRC-32, which finds every accident. With the feature `encrypt` and a key the whole message is
-/// encrypted and authenticated: without the key nobody reads it, and a frame that was made or changed without the key is
+/// Plain frames end with a CRC-32, which detects damage. With the feature `encrypt` and a key, the whole message is
+/// encrypted and authenticated: it cannot be read without the key, and a frame that was made or changed without the key is
 /// dropped like a damaged one. What an attacker can still do is in the [threat model](crate::security).
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Seal {
@@ -35,20 +35,20 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// A checksum.
+    /// A checksum only.
     pub const PLAIN: Self = Self {
         #[cfg(feature = "encrypt")]
         key: None,
     };
 
-    /// Encrypts and authenticates with a key: 32 random bytes, secret, the same for all nodes of a network.
+    /// Encrypts and authenticates with a key: 32 random bytes, kept secret, the same for all nodes of a network.
     #[cfg(feature = "encrypt")]
     #[must_use]
     pub const fn keyed(key: [u8; KEY_BYTES]) -> Self {
         Self { key: Some(key) }
     }
 
-    /// The bytes it adds to a message.
+    /// The number of bytes it adds to a message.
     #[must_use]
     pub const fn overhead(&self) -> usize {
         #[cfg(feature = "encrypt")]
@@ -64,7 +64,7 @@ impl Seal {
         self.key().is_some()
     }
 
-    /// The key, to be written into a blob and nowhere else.
+    /// The key, only to be written into a blob.
     pub(crate) const fn key(&self) -> Option<&[u8; KEY_BYTES]> {
         #[cfg(feature = "encrypt")]
         return self.key.as_ref();
@@ -72,7 +72,7 @@ impl Seal {
         None
     }
 
-    /// The bytes it adds in front of a message; the others follow it.
+    /// The number of bytes it adds before a message; the others follow the message.
     pub(super) const fn front(&self) -> usize {
         #[cfg(feature = "encrypt")]
         if self.key.is_some() {
@@ -81,7 +81,7 @@ impl Seal {
         0
     }
 
-    /// Seals the message in `frame` where it lies, between the places for the seal; `None` without those places.
+    /// Seals the message in `frame` in place, between the two parts of the seal; `None` if there is no room for them.
     pub(super) fn close(&self, frame: &mut [u8]) -> Option<()> {
         #[cfg(feature = "encrypt")]
         if let Some(key) = &self.key {
@@ -96,11 +96,11 @@ impl Seal {
         Some(())
     }
 
-    /// The message in a frame, opened where it lies, if its seal is right.
+    /// Opens a frame in place and returns its message, if its seal is valid.
     pub(super) fn open<'f>(&self, frame: &'f mut [u8]) -> Result<&'f [u8], FrameError> {
         #[cfg(feature = "encrypt")]
         if let Some(key) = &self.key {
-            // Too short to be sealed with any key: it may be somebody's plain frame.
+            // Too short to be sealed with any key: it may be a plain frame.
             let (nonce, message, tag) = parts(frame).ok_or(FrameError::Seal)?;
             let opened = decrypt(halves(key).0, nonce, message, tag);
             return opened.map(|()| &*message).ok_or(FrameError::Seal);
@@ -116,15 +116,15 @@ impl Seal {
 #[cfg(feature = "encrypt")]
 fn halves(key: &[u8; KEY_BYTES]) -> (&[u8; HALF], &[u8; HALF]) {
     let [own, other] = key.as_chunks::<HALF>().0 else {
-        // Two halves make a whole; the compiler sees it, too.
+        // A key has exactly two halves; the compiler sees this too.
         return (&[0; HALF], &[0; HALF]);
     };
     (own, other)
 }
 
-/// Encrypts a message where it lies, and returns the tag of `beside` and the message.
+/// Encrypts a message in place, and returns the tag over `beside` and the message.
 #[cfg(feature = "encrypt")]
-// Not inlined: it is called twice.
+// Not inlined, as it is called twice.
 #[inline(never)]
 fn encrypt(
     key: &[u8; HALF],
@@ -137,9 +137,9 @@ fn encrypt(
     tag.ok().map(Into::into)
 }
 
-/// Decrypts a message where it lies, if its tag is right.
+/// Decrypts a message in place, if its tag is valid.
 #[cfg(feature = "encrypt")]
-// Not inlined: what it needs of a chip's stack is free again when the message is read.
+// Not inlined, so that its part of a chip's stack is free again when the message is read.
 #[inline(never)]
 fn decrypt(
     key: &[u8; HALF],
@@ -161,7 +161,7 @@ fn parts(frame: &mut [u8]) -> Option<(&mut [u8; HALF], &mut [u8], &mut [u8; HALF
 
 impl core::fmt::Debug for Seal {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Keys do not belong in logs.
+        // Keys must not appear in logs.
         f.write_str("Seal")
     }
 }
@@ -173,7 +173,7 @@ impl defmt::Format for Seal {
     }
 }
 
-/// CRC-32 for checkpoints and blobs, which are nobody's messages.
+/// CRC-32 for checkpoints and blobs, which are not messages.
 #[derive(Clone)]
 pub(crate) struct Checksum(Digest<'static, u32, Table<1>>);
 

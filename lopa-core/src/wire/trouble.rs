@@ -1,49 +1,50 @@
-//! Why a node does not start, in few bytes.
+//! Why a node does not start, in a few bytes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobError;
 use crate::exchange::SettingsError;
 
-/// Why a node does not start, as it tells a host.
+/// Why a node does not start, as it reports it to a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Trouble {
     /// What is wrong.
     pub cause: Cause,
-    /// A number that belongs to it: what is needed, or which one; 0 for none.
+    /// A number for the cause: how much is needed, or which one; 0 if there is none.
     pub needed: u32,
-    /// What was found instead, or how much room there is; 0 for none.
+    /// What was found instead, or how much room there is; 0 if there is none.
     pub found: u32,
 }
 
 /// What keeps a node from starting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Cause {
     /// There is no blob.
     NoBlob,
     /// The blob has another version.
     Version,
-    /// The blob is shorter than it says.
+    /// The blob is shorter than its head gives.
     Length,
     /// The blob's checksum is wrong.
     Corrupt,
-    /// The blob lies at an odd address.
+    /// The blob does not start at a multiple of four bytes.
     Memory,
-    /// A part of the blob is missing.
+    /// A section of the blob is missing or too short.
     Section,
-    /// A number of the blob is out of range.
+    /// A number in the blob is out of range.
     Value,
-    /// The blob is for nodes that compute exp and ln in another way.
+    /// The blob was made for nodes with another implementation of exp and ln.
     Math,
     /// A step size is out of range.
     Steps,
-    /// A neighbour makes no sense.
+    /// A neighbour is invalid.
     Neighbour,
-    /// A set of samples makes no sense.
+    /// A set of samples is invalid.
     Samples,
-    /// The problem makes no sense.
+    /// The problem is invalid.
     Problem,
     /// Too few floats of memory.
     Floats,
@@ -51,13 +52,13 @@ pub enum Cause {
     Neighbours,
     /// Too few links.
     Links,
-    /// Chunks that are too long.
+    /// Chunks are too long.
     Chunk,
-    /// Times, weights or numbers that the exchange refuses.
+    /// The exchange refuses times, weights or numbers.
     Settings,
-    /// The blob has a key, and the image has no encryption.
+    /// The blob has a key, but the image has no encryption.
     Key,
-    /// Boots cannot be counted, and the blob has a key.
+    /// The blob has a key, but boots cannot be counted.
     Boot,
 }
 
@@ -93,7 +94,7 @@ impl From<BlobError> for Trouble {
                 let cause = match name {
                     "neighbours" => Cause::Neighbours,
                     "links" => Cause::Links,
-                    "floats a chunk" => Cause::Chunk,
+                    "floats per chunk" => Cause::Chunk,
                     _ => Cause::Floats,
                 };
                 (cause, needed, room)
@@ -127,20 +128,25 @@ impl core::fmt::Display for Trouble {
         match cause {
             Cause::NoBlob => write!(f, "it has no blob: write one with lopa shard and flash it"),
             Cause::Version => {
-                write!(f, "its blob has version {found}, its image reads {needed}: flash both anew")
+                write!(
+                    f,
+                    "its blob has version {found}, its image reads {needed}: flash both again"
+                )
             }
             Cause::Length => write!(f, "its blob needs {needed} bytes, there are {found}: {again}"),
             Cause::Corrupt => {
                 write!(f, "its blob's checksum is wrong, it was cut short or damaged: {again}")
             }
-            Cause::Memory => write!(f, "its blob must lie at a multiple of four bytes"),
-            Cause::Section => write!(f, "a part of its blob is not as long as it says: {again}"),
+            Cause::Memory => write!(f, "its blob must start at a multiple of four bytes"),
+            Cause::Section => {
+                write!(f, "a section of its blob does not have the length its head gives: {again}")
+            }
             Cause::Value => write!(f, "a number in its blob is out of range"),
-            Cause::Math => write!(f, "its blob and its image compute exp and ln in other ways"),
+            Cause::Math => write!(f, "its blob and its image compute exp and ln differently"),
             Cause::Steps => write!(f, "a step size in its blob is out of range"),
-            Cause::Neighbour => write!(f, "neighbour {needed} in its blob makes no sense"),
-            Cause::Samples => write!(f, "the samples in its blob make no sense"),
-            Cause::Problem => write!(f, "the problem in its blob makes no sense"),
+            Cause::Neighbour => write!(f, "neighbour {needed} in its blob is invalid"),
+            Cause::Samples => write!(f, "the samples in its blob are invalid"),
+            Cause::Problem => write!(f, "the problem in its blob is invalid"),
             Cause::Floats => {
                 write!(f, "its blob needs {needed} floats of memory, its image has {found}")
             }
@@ -151,14 +157,14 @@ impl core::fmt::Display for Trouble {
             Cause::Chunk => {
                 write!(f, "its blob's chunks have {needed} floats, its image has room for {found}")
             }
-            Cause::Settings => write!(f, "its blob has times or weights that make no sense"),
+            Cause::Settings => write!(f, "its blob has invalid times or weights"),
             Cause::Key => write!(
                 f,
                 "its blob has a key, but its image has no encryption: build it with the feature encrypt"
             ),
             Cause::Boot => write!(
                 f,
-                "its flash does not count boots, so an old recording could pass for new: replace the board, or leave the key out"
+                "its flash does not count boots, so a replayed recording could not be detected: replace the board, or leave the key out"
             ),
         }
     }

@@ -7,7 +7,6 @@ use lopa_core::exchange::Micros;
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::Phase;
 use lopa_core::problem::Problem;
-use lopa_core::wire::{SEAL_LONGEST, message_len};
 
 use super::{Algorithm, NodeView, RestoreError, Sent, restore_all, save_all};
 use crate::linked::{LinkedError, LinkedNetwork, Linking};
@@ -17,7 +16,6 @@ use crate::network::{SimulatedNode, Traffic};
 pub(crate) const WINDOW: usize = 4;
 /// The most floats of a frame, y behind x with gradient tracking.
 const VALUES: usize = 256;
-const FRAME: usize = message_len(VALUES) + SEAL_LONGEST;
 
 /// A node between two rounds, and what it had sent by then.
 type Past<P> = (SimulatedNode<P>, Traffic);
@@ -25,7 +23,7 @@ type Past<P> = (SimulatedNode<P>, Traffic);
 /// LoPA's nodes over links. Some run ahead of others, so their past states are kept until all have been there.
 #[derive(Debug)]
 pub struct Links<P> {
-    network: LinkedNetwork<P, WINDOW, VALUES, FRAME>,
+    network: LinkedNetwork<P, WINDOW, VALUES>,
     edges: Vec<Edge>,
     rounds: u64,
     linking: Linking,
@@ -101,7 +99,7 @@ impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
     }
 
     fn losses(&self) -> u64 {
-        self.nodes.iter().map(|node| node.state().epoch.generation()).max().unwrap_or(0)
+        self.nodes.iter().map(|node| node.state().epoch.losses()).max().unwrap_or(0)
     }
 
     fn checkpoint(&self) -> Option<Vec<u8>> {

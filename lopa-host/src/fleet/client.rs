@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use lopa_core::epoch::Epoch;
 use lopa_core::node::Variable;
 use lopa_core::wire::{
     self, Answer, Ask, Body, Counters, HOST, Message, Metrics, Request, Seal, Status, Trouble,
@@ -109,6 +110,12 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// How often the network changed who takes part, as far as this node knows.
+    #[must_use]
+    pub const fn losses(&self) -> u64 {
+        Epoch { number: self.epoch, mark: 0 }.losses()
+    }
+
     /// Every bit of x, θ, v, z, y.
     #[must_use]
     pub fn bits(&self) -> Vec<u32> {

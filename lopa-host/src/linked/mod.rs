@@ -19,7 +19,7 @@ use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Step, Timing};
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
-use lopa_core::wire::{self, Identity, Seal};
+use lopa_core::wire::Seal;
 use port::{Port, ports};
 
 use crate::fault::Faults;
@@ -54,11 +54,14 @@ const BUFFERED: usize = 256;
 /// Links of a node in a simulation, at most.
 pub const LINKS: usize = 16;
 
+/// What an exchange can refuse is checked before: an exchange with a link beyond [`LINKS`] is not made.
+const SOUND: &str = "links are those of the exchange, and buffers are long enough";
+
 /// A node with its exchange.
 #[derive(Debug)]
-struct Member<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
+struct Member<P, const WINDOW: usize, const VALUES: usize> {
     node: SimulatedNode<P>,
-    exchange: Exchange<LINKS, LINKS, WINDOW, VALUES, FRAME>,
+    exchange: Exchange<LINKS, LINKS, VALUES, WINDOW>,
     /// Busy computing until then.
     busy: Option<Micros>,
     /// When it last went from one round straight to the next, as one without neighbours does: it speaks in between.
@@ -72,15 +75,13 @@ struct Member<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
     step: Step,
 }
 
-impl<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
-    Member<P, WINDOW, VALUES, FRAME>
-{
+impl<P, const WINDOW: usize, const VALUES: usize> Member<P, WINDOW, VALUES> {
     fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) {
         if self.off {
             return;
         }
         if self.frozen.is_none() {
-            return self.exchange.receive(link, bytes, self.clock.local(now));
+            return self.exchange.receive(link, bytes, self.clock.local(now)).expect(SOUND);
         }
         let buffer = &mut self.inbox[link];
         let room = BUFFERED - buffer.len();
@@ -113,8 +114,8 @@ pub struct Recorded {
 
 /// A network over links.
 #[derive(Debug)]
-pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize, const FRAME: usize> {
-    members: Vec<Member<P, WINDOW, VALUES, FRAME>>,
+pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize> {
+    members: Vec<Member<P, WINDOW, VALUES>>,
     ports: Vec<Port>,
     scratch: Scratch<Box<[f32]>, Box<[f32]>>,
     linking: Linking,
@@ -135,9 +136,7 @@ pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize, const FRAM
     stream: Stream,
 }
 
-impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
-    LinkedNetwork<P, WINDOW, VALUES, FRAME>
-{
+impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WINDOW, VALUES> {
     /// Links nodes by weighted edges (both directions, sorted), to run `rounds` rounds.
     ///
     /// # Errors
@@ -185,20 +184,13 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         number: usize,
         node: SimulatedNode<P>,
         counted: bool,
-    ) -> Result<Member<P, WINDOW, VALUES, FRAME>, LinkedError> {
+    ) -> Result<Member<P, WINDOW, VALUES>, LinkedError> {
         self.boots += 1;
         let Linking { chunk, timing, seal, ref clocks, .. } = self.linking;
         let clock = clocks.get(number).copied().unwrap_or_default();
-        let size = node.problem().dimensions();
-        let identity = Identity::new(0, size, node.scheme(), node.config(), chunk, self.rounds);
-        let settings = Settings {
-            node: number as u32,
-            identity,
-            rounds: self.rounds,
-            boot: if counted { self.boots } else { 0 },
-            timing,
-            seal,
-        };
+        let boot = if counted { self.boots } else { 0 };
+        let plain = Settings::of(&node, self.rounds, chunk, timing);
+        let settings = Settings { node: number as u32, boot, seal, ..plain };
         let now = clock.local(self.now);
         let exchange = Exchange::new(settings, &self.peers[number], &node, now)
             .map_err(|error| LinkedError::Settings { node: number, error })?;
@@ -371,7 +363,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
                 let error = NodeError::Diverged(divergence);
                 return Err(NetworkError::Node { node: number, error });
             }
-            Step::Wait | Step::Paused | Step::Finished | Step::Mismatch => {}
+            _ => {}
         }
         Ok(())
     }
@@ -386,9 +378,10 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
         if silent || taken > self.now || port.sending.is_some() {
             return;
         }
-        let mut buffer = vec![0; wire::frame_len(FRAME)];
+        let mut buffer = vec![0; Exchange::<LINKS, LINKS, VALUES, WINDOW>::BUFFER];
         let now = member.clock.local(self.now);
-        if let Some(len) = member.exchange.transmit(port.link, &member.node, now, &mut buffer) {
+        let sent = member.exchange.transmit(port.link, &member.node, now, &mut buffer);
+        if let Some(len) = sent.expect(SOUND) {
             buffer.truncate(len);
             let time = (len as u64 * 10_000_000).div_ceil(u64::from(self.linking.baud.max(1)));
             port.taken = self.now + time;
@@ -418,7 +411,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize, const FRAME: usize>
 
     /// A node's exchange.
     #[must_use]
-    pub fn exchange(&self, number: usize) -> &Exchange<LINKS, LINKS, WINDOW, VALUES, FRAME> {
+    pub fn exchange(&self, number: usize) -> &Exchange<LINKS, LINKS, VALUES, WINDOW> {
         &self.members[number].exchange
     }
 

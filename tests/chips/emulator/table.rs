@@ -41,7 +41,7 @@ pub type Table = BTreeMap<Key, Cost>;
 /// One section's rows, in the given order.
 pub fn section<'a>(title: &str, rows: impl Iterator<Item = &'a (Key, Cost)>) -> String {
     let mut text = format!("## {title}\n\n| problem | chip |");
-    let names = ["flash", "RAM", "stack", "instructions a step"];
+    let names = ["flash", "RAM", "stack", "instructions per step"];
     for name in names {
         write!(text, " {name} |").expect("a string grows");
     }

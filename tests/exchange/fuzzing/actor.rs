@@ -195,7 +195,7 @@ impl Harness {
                         Scheme::GradientTracking
                     };
                 }
-                4 => hello.identity.math = lopa_core::math::Kind::Micromath,
+                4 => hello.identity.math ^= 1,
                 5 => hello.identity.chunk = script.pick(&[0, 1, 3, u32::MAX]),
                 _ => hello.identity.digest ^= 1,
             },

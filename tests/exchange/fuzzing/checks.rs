@@ -1,7 +1,7 @@
 //! What an exchange may make of what it receives, what it may send, and what holds at any time.
 
 use lopa_core::epoch::Epoch;
-use lopa_core::exchange::{Learner, Standing, Step};
+use lopa_core::exchange::{ExchangeError, Learner, Standing, Step};
 use lopa_core::node::Phase;
 use lopa_core::wire::{
     self, Acks, Answer, Ask, Body, Counters, Data, FrameError, HOST, Hello, Message, MessageError,
@@ -10,7 +10,8 @@ use lopa_core::wire::{
 
 use super::actor::Actor;
 use super::harness::{
-    COUNTERS, Harness, LINKS, LONGEST, MOST_FRAMES, NODE, OUTER, TIMING, VALUES, WINDOW, encode,
+    COUNTERS, Harness, LINKS, LONGEST, MOST_FRAMES, NODE, OUTER, TIMING, Tested, VALUES, WINDOW,
+    encode,
 };
 
 /// What is known in advance of a frame that is well-formed.
@@ -50,7 +51,7 @@ impl Harness {
         }
         if from < bytes.len() {
             let before = self.inside();
-            self.exchange.receive(link, &bytes[from..], self.now);
+            self.exchange.receive(link, &bytes[from..], self.now).unwrap();
             assert_eq!(before, self.inside(), "half a frame changed something");
         }
     }
@@ -78,7 +79,7 @@ impl Harness {
         };
         *counter += 1;
         let (epoch, standings) = (self.exchange.epoch(), self.standings());
-        self.exchange.receive(link, piece, self.now);
+        self.exchange.receive(link, piece, self.now).unwrap();
         let mut after = *self.exchange.counters();
         if foreseen.proven.is_some() {
             // What it leads to depends on where both are; but it leads to one thing only.
@@ -242,8 +243,8 @@ impl Harness {
     /// Everything in the exchange but its readers and counters.
     fn inside(&self) -> String {
         let text = format!("{:?}", self.exchange);
-        let (_, table) = text.split_once("table: ").unwrap();
-        let (head, rest) = table.split_once("Counters {").unwrap();
+        let (_, session) = text.split_once("session: Session {").unwrap();
+        let (head, rest) = session.split_once("Counters {").unwrap();
         let (_, tail) = rest.split_once('}').unwrap();
         [head, tail].concat()
     }
@@ -271,7 +272,7 @@ impl Harness {
                 }
                 Step::Paused => return assert!(self.paused),
                 Step::Wait => return,
-                Step::Mismatch => panic!("the settings describe the node"),
+                other => panic!("{other:?}, though the settings describe the node"),
             }
         }
     }
@@ -312,14 +313,23 @@ impl Harness {
     pub(super) fn transmit(&mut self, link: usize, room: usize) -> bool {
         let mut buffer = vec![0xaa; room];
         let before = *self.exchange.counters();
-        let len = self.exchange.transmit(link, &self.watched, self.now, &mut buffer);
+        let sent = self.exchange.transmit(link, &self.watched, self.now, &mut buffer);
+        match sent {
+            Err(ExchangeError::Link { .. }) => assert!(link >= LINKS),
+            Err(ExchangeError::Buffer { needed, found }) => {
+                assert!(found == room && needed > room && needed <= LONGEST);
+            }
+            Err(other) => panic!("{other:?}"),
+            Ok(_) => assert!(link < LINKS && room >= Tested::BUFFER),
+        }
+        let len = sent.unwrap_or(None);
         let after = self.exchange.counters();
         assert_eq!(after.sent - before.sent, u64::from(len.is_some()));
         assert_eq!(after.sent_bytes - before.sent_bytes, len.unwrap_or(0) as u64);
         let Some(len) = len else { return false };
         let frames = super::decoding::reference(&buffer[..len], LONGEST);
         let [Ok(bytes)] = &frames[..] else { panic!("{frames:?} was sent") };
-        assert!(link < LINKS && bytes.len() <= message_len(COUNTERS));
+        assert!(bytes.len() <= message_len(COUNTERS));
         let message = wire::decode(bytes).expect("a message was sent");
         let Message { sender, session, epoch, .. } = message;
         if self.session == 0 && session != 0 {

@@ -9,8 +9,9 @@ use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{
-    Answer, Ask, Body, Counters, Data, FrameReader, FrameWriter, HOST, Identity, Message, Metrics,
+    Answer, Ask, Body, Counters, Data, FrameReader, HOST, Identity, LEAST_VALUES, Message, Metrics,
     Reason, Refuse, Reply, Request, SEAL_LONGEST, Seal, Status, VERSION, frame_len, message_len,
+    received_len,
 };
 
 use super::actor::Actor;
@@ -20,8 +21,9 @@ pub(super) const OUTER: usize = 5;
 const INNER: usize = 2;
 pub(super) const LINKS: usize = 2;
 pub(super) const WINDOW: usize = 3;
-pub(super) const VALUES: usize = 4;
-const FRAME: usize = message_len(VALUES) + SEAL_LONGEST;
+pub(super) const VALUES: usize = LEAST_VALUES;
+/// What the exchange can receive at most.
+const FRAME: usize = received_len(VALUES) + SEAL_LONGEST;
 /// A message with this many values is as long as one with counters, the longest an exchange with so few values sends.
 pub(super) const COUNTERS: usize = 15;
 pub(super) const LONGEST: usize = frame_len(message_len(COUNTERS));
@@ -45,7 +47,7 @@ pub(super) const MOST_FRAMES: usize = 24;
 /// A script longer than this is cut.
 const MOST_OPS: usize = 4_096;
 
-type Tested = Exchange<3, LINKS, WINDOW, VALUES, FRAME>;
+pub(super) type Tested = Exchange<3, LINKS, VALUES, WINDOW>;
 type TestedNode = Node<Quadratic<'static>, [f32; OUTER], [f32; INNER], [f32; OUTER]>;
 
 const PROBLEM: QuadraticParts<'static> = QuadraticParts {
@@ -362,9 +364,5 @@ pub(super) fn message(sender: u32, session: u32, epoch: u64, body: Body<&[u8]>) 
 
 /// A message as a frame.
 pub(super) fn encode(message: &Message<&[u8]>) -> Vec<u8> {
-    let mut out = vec![0; 512];
-    let len =
-        postcard::serialize_with_flavor(message, FrameWriter::new(&Seal::PLAIN, &mut out)).unwrap();
-    out.truncate(len);
-    out
+    super::frame(&postcard::to_stdvec(message).unwrap())
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use lopa_core::blob::Wiring;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::{Reference, measure};
-use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, patient};
+use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, Reading, patient};
 use lopa_host::record::Record;
 use lopa_host::report::{Outputs, Results};
 use lopa_host::run::Prepared;
@@ -149,7 +149,7 @@ impl Emulation {
         let nodes = measured.views();
         let results = Results {
             node_record: experiment.run.per_node.then_some(&measured.node_record),
-            losses: readings.values().map(|reading| reading.epoch >> 16).max().unwrap_or(0),
+            losses: readings.values().map(Reading::losses).max().unwrap_or(0),
             fleet: Some((&value, &note)),
             ..prepared.results(&nodes, &measured.record)
         };
