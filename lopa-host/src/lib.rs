@@ -1,6 +1,7 @@
 //! Simulate LoPA networks on a host, with the same nodes as on a chip.
 //!
 //! - [`config`]: a network described in a file; [`run`]: from the file to the [`outputs`];
+//! - [`words`]: settings written in words, and what a misspelt one meant;
 //! - [`topology`]: who talks to whom, and with which weight;
 //! - [`data`]: samples from files, dealt out to nodes;
 //! - [`synthetic`]: data with a known truth; [`quadratics`]: problems with a closed form;
@@ -39,3 +40,4 @@ pub mod sweep;
 pub mod synthetic;
 pub mod topology;
 pub mod tune;
+pub mod words;

@@ -185,7 +185,8 @@ impl Outputs {
         self.draw(&figures)?;
         let experiment = prepared.experiment();
         let network = (prepared.weights().topology().nodes() <= MOST_DRAWN).then(|| {
-            drawing::svg(prepared.weights(), prepared.layout(), &experiment.network.topology)
+            let title = experiment.network.topology.to_string();
+            drawing::svg(prepared.weights(), prepared.layout(), &title)
         });
         if let Some(svg) = &network {
             Self { folder: self.folder.join("figures") }.picture("network", svg)?;

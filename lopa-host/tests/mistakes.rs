@@ -85,8 +85,10 @@ fn an_unknown_key_or_word() {
     place.refuses("[run]", "[run]\nmetrics = \"al\"", "did you mean `all`?");
     place.refuses("[run]", "[links]\nwiring = \"buss\"\n[run]", "did you mean `bus`?");
     place.refuses("[run]", "[links]\nbuad = 9600\n[run]", "did you mean `baud`?");
-    place.refuses_data("source = \"mnits\"", "data.source \"mnits\" is unknown");
-    place.refuses_data("partition = \"idd\"\nsource = \"mnist\"\ndir = \".\"", "");
+    place.refuses_data("source = \"mnits\"", "unknown variant `mnits`");
+    place.refuses_data("source = \"mnits\"", "did you mean `mnist`?");
+    place.refuses_data("partition = \"idd\"", "unknown partition `idd`: did you mean `iid`?");
+    place.refuses_data("partition = \"idd\"", "`equal-subsets CLASSES`");
     place.refuses_command(&["rnu", "network.toml"], "rnu");
 }
 
@@ -103,7 +105,7 @@ fn a_number_out_of_range() {
     place.refuses("[run]", "[links]\nchunk = 900\n[run]", "a chunk must have 1 to");
     place.refuses("\"logistic\"", "\"quadratic\"\nouter = 0\ninner = 2", "zero or too large");
     place.refuses_data("samples = 0", "no samples");
-    place.refuses_data("features = 3", "data.relevant no more: they are 3 and 4");
+    place.refuses_data("features = 3", "data.features = 3 and data.relevant = 4");
     place.refuses_data("validation = 1.5", "data.validation is out of range");
     place.refuses_data("validation = \"some\"", "or \"same\"");
 }

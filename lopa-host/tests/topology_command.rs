@@ -145,8 +145,9 @@ fn every_kind_is_listed_with_its_rho() {
     assert_eq!(printed(dir.path(), &["--list"]), text);
     // The library's own list of names.
     let error = "qqqqqqqq".parse::<Kind>().unwrap_err().to_string();
-    let names = error.split("choose one of ").nth(1).unwrap();
-    for name in names.split(", ") {
+    let forms = error.split("valid forms are ").nth(1).unwrap();
+    for form in forms.split(", ") {
+        let name = form.trim_matches('`').split(' ').next().unwrap();
         let line = text.lines().find(|line| line.split(' ').next() == Some(name));
         assert!(line.is_some(), "{name} is not in\n{text}");
     }
@@ -166,9 +167,9 @@ fn every_mistake_is_status_2_and_says_what_to_do() {
     fs::write(path.join("bad.toml"), "[network]\nnodez = 3\n").unwrap();
     for (arguments, expected) in [
         (&["rign", "--nodes", "4"][..], "did you mean `ring`?"),
-        (&["moebius"], "choose one of path, ring"),
-        (&["grid", "three"], "write for example `grid 3x4`"),
-        (&["ring"], "add --nodes"),
+        (&["moebius"], "valid forms are `path`, `ring`"),
+        (&["grid", "three"], "for example `grid 3x4`"),
+        (&["ring"], "`ring` needs a node count: pass --nodes"),
         (&["ring", "--nodes", "0"], "at least one node"),
         (&["ring", "--nodes", "4294967295"], "too large"),
         (&["ring", "--nodes", "-3"], "--nodes"),
@@ -179,7 +180,7 @@ fn every_mistake_is_status_2_and_says_what_to_do() {
         (&["--rho", "1", "--nodes", "10"], "at least 0 and below 1"),
         (&["--rho", "-0.1", "--nodes", "10"], "at least 0 and below 1"),
         (&["--rho", "nan", "--nodes", "10"], "at least 0 and below 1"),
-        (&["--rho", "0.5"], "add --nodes"),
+        (&["--rho", "0.5"], "--rho needs a node count: pass --nodes"),
         (&["--rho", "0.5", "--nodes", "100000"], "1000 are the most"),
         (&["ring", "--rho", "0.5", "--nodes", "10"], "leave the name"),
         (&[], "name a network"),

@@ -29,8 +29,7 @@ mod tables;
 
 pub use algorithm::{AlgorithmName, AlgorithmTable, Key, Truncation};
 pub use tables::{
-    Batch, DataTable, FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable,
-    Start, Validation, Wires,
+    Batch, FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start, Wires,
 };
 
 use std::fmt;
@@ -39,6 +38,10 @@ use std::path::{Path, PathBuf};
 use lopa_core::batch::BatchSize;
 use lopa_core::steps::{StepSizeError, StepSizes};
 use serde::{Deserialize, Serialize};
+
+use crate::data::{DataTable, Validation};
+use crate::topology::{Kind, WeightRule};
+use crate::words;
 
 /// A file, read and checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,20 +104,19 @@ impl Experiment {
             other => other,
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        if let Start::File(file) = &mut experiment.run.x0 {
-            *file = folder.join(&*file);
-        }
-        if let Some(file) = experiment.network.topology.strip_prefix("file ") {
-            experiment.network.topology = format!("file {}", folder.join(file.trim()).display());
-        }
-        if experiment.network.weights != "metropolis" {
-            let weights = folder.join(&experiment.network.weights);
-            experiment.network.weights = weights.to_string_lossy().into_owned();
-        }
-        let data = &mut experiment.data;
+        let (data, network) = (&mut experiment.data, &mut experiment.network);
         let key = experiment.links.as_mut().and_then(|links| links.key.as_mut());
-        let files = [&mut data.dir, &mut data.file, &mut data.test_file];
-        for path in files.into_iter().flatten().chain(key) {
+        let mut files = vec![data.dir.as_mut(), data.file.as_mut(), data.test_file.as_mut(), key];
+        if let Start::File(file) = &mut experiment.run.x0 {
+            files.push(Some(file));
+        }
+        if let Kind::File(file) = &mut network.topology {
+            files.push(Some(file));
+        }
+        if let WeightRule::File(file) = &mut network.weights {
+            files.push(Some(file));
+        }
+        for path in files.into_iter().flatten() {
             *path = folder.join(&*path);
         }
         Ok(experiment)
@@ -243,11 +245,7 @@ impl FleetTable {
 fn nearest(message: &str) -> Option<&str> {
     let mut words = message.split('`').skip(1).step_by(2);
     let unknown = words.next().filter(|_| message.starts_with("unknown"))?;
-    words
-        .map(|word| (strsim::damerau_levenshtein(unknown, word), word))
-        .filter(|(distance, word)| 2 * distance <= word.len().max(2))
-        .min()
-        .map(|(_, word)| word)
+    words::nearest(unknown, words).filter(|_| !message.contains("did you mean"))
 }
 
 #[cfg(test)]
@@ -274,8 +272,8 @@ mod tests {
     #[test]
     fn a_short_file_gets_the_rest_by_default() {
         let experiment = Experiment::parse(GOOD).unwrap();
-        assert_eq!(experiment.network.topology, "ring");
-        assert_eq!(experiment.data.source, "synthetic");
+        assert_eq!(experiment.network.topology, Kind::Ring);
+        assert_eq!(experiment.data, DataTable::default());
         assert_eq!(experiment.run.x0, Start::Number(0.0));
         assert_eq!(experiment.batch(), BatchSize::drawn(20));
         let full = GOOD.replace("batch = 20", "batch = \"full\"");
@@ -290,6 +288,11 @@ mod tests {
         for (from, to, said) in [
             ("alpha = 0.1", "alhpa = 0.1", "did you mean `alpha`?"),
             ("[run]", "[runn]", "did you mean `run`?"),
+            ("nodes = 4", "nodes = 4\ntopology = \"rign\"", "did you mean `ring`?"),
+            ("nodes = 4", "nodes = 4\ntopology = \"grid\"", "for example `grid 3x4`"),
+            ("[problem]", "[data]\nsource = \"mnits\"\n[problem]", "did you mean `mnist`?"),
+            ("[problem]", "[data]\npartition = \"idd\"\n[problem]", "did you mean `iid`?"),
+            ("[problem]", "[data]\npartition = \"even\"\n[problem]", "`equal-subsets CLASSES`"),
             ("nodes = 4", "nodes = 4\ntopolgy = \"ring\"", "did you mean `topology`?"),
             ("\"logistic\"", "\"logistics\"", "did you mean `logistic`?"),
             ("\"lopa-gt\"", "\"lopa-tg\"", "did you mean `lopa-gt`?"),

@@ -6,6 +6,8 @@ use lopa_core::samples::LabelKind;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::Choice;
+use crate::topology::{Kind, WeightRule};
+use crate::words::word;
 
 /// The table `network`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,10 +17,10 @@ pub struct NetworkTable {
     pub nodes: u32,
     /// The graph.
     #[serde(default = "ring")]
-    pub topology: String,
+    pub topology: Kind,
     /// The weights: "metropolis", or a CSV file.
-    #[serde(default = "metropolis")]
-    pub weights: String,
+    #[serde(default)]
+    pub weights: WeightRule,
     /// The seed of random graphs.
     #[serde(default = "one")]
     pub seed: u64,
@@ -74,76 +76,6 @@ impl ProblemTable {
     }
 }
 
-/// The table `data`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataTable {
-    /// "synthetic", "mnist", "covtype", "cifar10", "csv" or "libsvm".
-    #[serde(default = "synthetic")]
-    pub source: String,
-    /// The folder of the files; of "csv", a folder a node in it.
-    pub dir: Option<PathBuf>,
-    /// Of "csv" and "libsvm": one file for all nodes.
-    pub file: Option<PathBuf>,
-    /// Of "csv" and "libsvm": a file to judge by; without it a sixth of the samples is kept for that.
-    pub test_file: Option<PathBuf>,
-    /// The classes to tell apart, by number or name; all if none are named.
-    #[serde(default)]
-    pub classes: Vec<String>,
-    /// How many samples in all; all there are if not given. For synthetic data: training samples of a node.
-    pub samples: Option<usize>,
-    /// How samples are dealt to nodes.
-    #[serde(default = "iid")]
-    pub partition: String,
-    /// The part of a node's samples that the outer problem has for itself, or "same": both levels have all.
-    #[serde(default)]
-    pub validation: Validation,
-    /// Whether features are brought to mean 0 and deviation 1. Pixels and folders a node are left as they are.
-    #[serde(default = "yes")]
-    pub standardise: bool,
-    /// Of synthetic data: features of a sample.
-    #[serde(default = "features")]
-    pub features: usize,
-    /// Of synthetic data: how many of them matter.
-    #[serde(default = "relevant")]
-    pub relevant: usize,
-}
-
-impl Default for DataTable {
-    fn default() -> Self {
-        Self {
-            source: synthetic(),
-            dir: None,
-            file: None,
-            test_file: None,
-            classes: Vec::new(),
-            samples: None,
-            partition: iid(),
-            validation: Validation::default(),
-            standardise: true,
-            features: features(),
-            relevant: relevant(),
-        }
-    }
-}
-
-/// What the outer problem has.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "validation must be a part between 0 and 1, or \"same\"")]
-pub enum Validation {
-    /// This part of a node's samples for itself.
-    Part(f64),
-    /// The samples of the inner problem.
-    #[serde(with = "same")]
-    Same,
-}
-
-impl Default for Validation {
-    fn default() -> Self {
-        Self::Part(0.5)
-    }
-}
-
 /// How many samples a batch has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(untagged, expecting = "batch must be a number of samples, or \"full\"")]
@@ -156,30 +88,7 @@ pub enum Batch {
     Full,
 }
 
-/// A word that stands where a number may.
-macro_rules! word {
-    ($name:ident) => {
-        mod $name {
-            use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-            const WORD: &str = stringify!($name);
-
-            pub(super) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(WORD)
-            }
-
-            pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
-                match String::deserialize(from)?.as_str() {
-                    WORD => Ok(()),
-                    other => Err(D::Error::custom(format!("{other:?} is not {WORD:?}"))),
-                }
-            }
-        }
-    };
-}
-
 word!(full);
-word!(same);
 
 /// The table `links`: nodes talk over serial lines, in simulated time. The results are the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -310,29 +219,11 @@ impl Default for Start {
     }
 }
 
-fn ring() -> String {
-    "ring".into()
-}
-fn metropolis() -> String {
-    "metropolis".into()
-}
-fn synthetic() -> String {
-    "synthetic".into()
-}
-fn iid() -> String {
-    "iid".into()
-}
-const fn yes() -> bool {
-    true
+const fn ring() -> Kind {
+    Kind::Ring
 }
 const fn unit() -> f32 {
     1.0
-}
-const fn features() -> usize {
-    24
-}
-const fn relevant() -> usize {
-    4
 }
 const fn one() -> u64 {
     1

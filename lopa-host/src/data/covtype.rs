@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::{Fault, FileError};
-use super::source::{MOST_VALUES, need};
+use super::reader::{MOST_VALUES, need};
 use super::table::{Class, Table, Targets, Values};
 use super::text::{Lines, bare, excerpt, number};
 

@@ -3,6 +3,49 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::partition::PartitionError;
+use super::source::Source;
+use super::standard::StandardError;
+use super::table::TableError;
+
+/// Why there is nothing to learn from.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DataError {
+    /// A source needs a key of the table `data` that is missing.
+    #[error("data.{key} is missing: data.source = \"{data}\" needs {what}")]
+    Missing {
+        /// The key.
+        key: &'static str,
+        /// The source.
+        data: Source,
+        /// What the key names.
+        what: &'static str,
+    },
+    /// Synthetic data without features, or with more relevant ones than there are.
+    #[error(
+        "data.features = {features} and data.relevant = {relevant}: at least one feature is needed, and at most \
+             all of them can be relevant"
+    )]
+    Features {
+        /// The features.
+        features: usize,
+        /// How many of them are relevant.
+        relevant: usize,
+    },
+    /// A file was refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Its samples were refused.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// They could not be dealt out.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// They could not be standardised.
+    #[error(transparent)]
+    Standard(#[from] StandardError),
+}
+
 /// A file that was refused: which, where in it, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {

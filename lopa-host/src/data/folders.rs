@@ -7,8 +7,8 @@ use lopa_core::samples::LabelKind;
 
 use super::csv;
 use super::error::{Fault, FileError, Place};
+use super::reader::{find, need};
 use super::shard::Shard;
-use super::source::{find, need};
 use super::table::{Class, Table};
 
 /// How many nodes have a folder: `node-0`, `node-1` and so on, up to the first that is missing.

@@ -7,7 +7,7 @@ use std::path::Path;
 use lopa_core::samples::LabelKind;
 
 use super::error::{Fault, FileError, Place};
-use super::source::MOST_VALUES;
+use super::reader::MOST_VALUES;
 use super::table::{Table, Values};
 use super::text::{Column, Lines, excerpt, number};
 

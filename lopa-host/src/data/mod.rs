@@ -8,6 +8,8 @@
 //!
 //! The public originals come from their servers with [`fetch`](mod@fetch).
 //!
+//! [`DataTable`] does all of that as the table `data` of a file says.
+//!
 //! A [`Dataset`] is a table to learn from and one to judge by. [`Dataset::pick`] keeps some classes, a
 //! [`Deal`] hands the rest out to nodes, [`standardise`] brings the features to one scale.
 //!
@@ -35,6 +37,7 @@ mod dataset;
 mod deal;
 mod error;
 mod partition;
+mod reader;
 mod shard;
 mod source;
 mod standard;
@@ -43,8 +46,9 @@ mod text;
 
 pub use dataset::Dataset;
 pub use deal::{Deal, Share, TestPart};
-pub use error::{Fault, FileError, Place};
+pub use error::{DataError, Fault, FileError, Place};
 pub use partition::{LabelRatio, Partition, PartitionError};
 pub use shard::Shard;
+pub use source::{DataTable, Source, Validation};
 pub use standard::{Standard, StandardError, standardise};
 pub use table::{Class, Table, TableError, Targets, Values};

@@ -1,14 +1,29 @@
 //! Ways to deal samples out to nodes, and why one may fail.
 
+use std::fmt;
+use std::str::FromStr;
+
 use lopa_core::draw::Draws;
 
 use super::chance::{self, dirichlet};
 use super::table::Class;
+use crate::words::{Form, FormError, serde_as_text};
 
 /// How samples are dealt out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// It is read from and written as a text, by serde too:
+///
+/// ```
+/// use lopa_host::data::Partition;
+/// let partition: Partition = "dirichlet 0.5".parse()?;
+/// assert_eq!(partition, Partition::Dirichlet { alpha: 0.5 });
+/// assert_eq!(partition.to_string(), "dirichlet 0.5");
+/// # Ok::<(), lopa_host::words::FormError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Partition {
     /// Everyone gets the same mixture and, to within one, as many.
+    #[default]
     Iid,
     /// Every node gets some of the classes, drawn at random, and a class is shared evenly by those that have
     /// it. Every class goes to someone.
@@ -50,6 +65,60 @@ impl Default for LabelRatio {
         Self { first: 0.8, rest: 0.35, spread: 0.15 }
     }
 }
+
+const FORMS: [Form; 5] = [
+    Form::new("iid", "iid"),
+    Form::new("label-subsets CLASSES", "label-subsets 2"),
+    Form::new("equal-subsets CLASSES", "equal-subsets 2"),
+    Form::new("dirichlet ALPHA", "dirichlet 0.5"),
+    Form::new("label-ratio [FIRST REST SPREAD]", "label-ratio 0.8 0.35 0.15"),
+];
+
+impl FromStr for Partition {
+    type Err = FormError;
+
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        Form::parse("partition", &FORMS, text, |name, rest| {
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            Some(match (name, words.as_slice()) {
+                ("iid", []) => Self::Iid,
+                ("label-subsets", [classes]) => {
+                    Self::LabelSubsets { classes: classes.parse().ok()? }
+                }
+                ("equal-subsets", [classes]) => {
+                    Self::EqualSubsets { classes: classes.parse().ok()? }
+                }
+                ("dirichlet", [alpha]) => Self::Dirichlet { alpha: alpha.parse().ok()? },
+                ("label-ratio", []) => Self::LabelRatio(LabelRatio::default()),
+                ("label-ratio", [first, rest, spread]) => Self::LabelRatio(LabelRatio {
+                    first: first.parse().ok()?,
+                    rest: rest.parse().ok()?,
+                    spread: spread.parse().ok()?,
+                }),
+                _ => return None,
+            })
+        })
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Iid => f.write_str("iid"),
+            Self::LabelSubsets { classes } => write!(f, "label-subsets {classes}"),
+            Self::EqualSubsets { classes } => write!(f, "equal-subsets {classes}"),
+            Self::Dirichlet { alpha } => write!(f, "dirichlet {alpha:?}"),
+            Self::LabelRatio(ratio) if *ratio == LabelRatio::default() => {
+                f.write_str("label-ratio")
+            }
+            Self::LabelRatio(LabelRatio { first, rest, spread }) => {
+                write!(f, "label-ratio {first} {rest} {spread}")
+            }
+        }
+    }
+}
+
+serde_as_text!(Partition);
 
 /// How often proportions are drawn again when a node gets next to nothing.
 const ATTEMPTS: u64 = 100;
@@ -339,8 +408,8 @@ pub enum PartitionError {
     },
 }
 
-impl std::fmt::Display for PartitionError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for PartitionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoNodes => write!(f, "there is no node to deal samples out to"),
             Self::Samples { wanted, found } => {
@@ -381,3 +450,37 @@ impl std::fmt::Display for PartitionError {
 }
 
 impl std::error::Error for PartitionError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back_and_mistakes_list_every_form() {
+        let texts = [
+            "iid",
+            "label-subsets 2",
+            "equal-subsets 3",
+            "dirichlet 1.0",
+            "label-ratio",
+            "label-ratio 0.7 0.4 0.1",
+        ];
+        for text in texts {
+            let partition: Partition = text.parse().unwrap();
+            let json = serde_json::to_string(&partition).unwrap();
+            assert_eq!(json, format!("{text:?}"));
+            assert_eq!(serde_json::from_str::<Partition>(&json).unwrap(), partition);
+        }
+        let error = |text: &str| text.parse::<Partition>().unwrap_err().to_string();
+        assert_eq!(
+            error("idd"),
+            "unknown partition `idd`: did you mean `iid`? valid forms are `iid`, `label-subsets CLASSES`, \
+             `equal-subsets CLASSES`, `dirichlet ALPHA`, `label-ratio [FIRST REST SPREAD]`"
+        );
+        let form =
+            "`label-subsets`: the form is `label-subsets CLASSES`, for example `label-subsets 2`";
+        assert_eq!(error("label-subsets"), form);
+        assert_eq!(error("iid 2"), "`iid 2`: `iid` takes no arguments");
+        assert!(error("label-ratio 0.5").contains("for example `label-ratio 0.8 0.35 0.15`"));
+    }
+}

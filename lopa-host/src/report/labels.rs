@@ -1,8 +1,7 @@
 //! Who has samples of which classes.
 
 use super::Figure;
-use crate::config::Validation;
-use crate::data::Shard;
+use crate::data::{Shard, Validation};
 use crate::plot::Bars;
 use crate::run::{Material, Prepared};
 

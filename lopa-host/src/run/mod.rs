@@ -33,7 +33,7 @@ use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
 use crate::outputs::{Outputs, Results};
 use crate::record::Record;
 use crate::simulation::Simulation;
-use crate::topology::{Kind, Layout, Weights};
+use crate::topology::{Layout, Weights};
 use checkpoint::Standing;
 use engine::{Engine, Nodes};
 use error::{input, refused};
@@ -82,16 +82,8 @@ impl Prepared {
     /// Says what is wrong with the file, the data or the network.
     pub fn new(experiment: Experiment) -> Result<Self, RunError> {
         let network = &experiment.network;
-        let kind: Kind = network.topology.parse().map_err(input)?;
-        let topology = kind.build(network.nodes, network.seed).map_err(input)?;
-        let weights = if network.weights == "metropolis" {
-            Weights::metropolis(&topology)
-        } else {
-            let text = read(Path::new(&network.weights))?;
-            let weights = Weights::parse(&text).map_err(input)?;
-            weights.fit(&topology).map_err(input)?;
-            weights
-        };
+        let topology = network.topology.build(network.nodes, network.seed).map_err(input)?;
+        let weights = network.weights.weights(&topology).map_err(input)?;
         let seal = match experiment.links.as_ref().and_then(|links| links.key.as_ref()) {
             Some(path) => {
                 Key::read(path).map_err(|error| input(format!("links.key: {error}")))?.seal()
@@ -103,7 +95,8 @@ impl Prepared {
             Start::Number(_) | Start::Random { .. } => None,
             Start::File(path) => Some(numbers(path)?),
         };
-        let prepared = Self { experiment, material, weights, layout: kind.layout(), start, seal };
+        let layout = network.topology.layout();
+        let prepared = Self { experiment, material, weights, layout, start, seal };
         // Whatever a node, a problem or a link refuses shows now, before anything is written.
         let nodes = prepared.nodes(&prepared.material.samples()?)?;
         prepared.engine(nodes, Traffic::default())?;
@@ -427,14 +420,10 @@ impl Run<'_> {
     }
 }
 
-fn read(path: &Path) -> Result<String, RunError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| RunError::Input(format!("cannot read {}: {error}", path.display())))
-}
-
 /// The numbers of a file, separated by commas, blanks or lines.
 fn numbers(path: &Path) -> Result<Vec<f32>, RunError> {
-    let text = read(path)?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| RunError::Input(format!("cannot read {}: {error}", path.display())))?;
     let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let number = |(index, word): (usize, &str)| {
         word.parse::<f32>().ok().filter(|a| a.is_finite()).ok_or_else(|| {

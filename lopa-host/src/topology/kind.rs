@@ -1,11 +1,12 @@
 //! Topologies by name, as in a file or on a command line.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::edge_list::{self, EdgeListError};
-use super::{FindError, Layout, RandomError, Topology, TopologyError, find};
+use super::{FindError, Layout, RandomError, Topology, TopologyError, WeightsError, find};
+use crate::words::{Form, FormError, serde_as_text};
 
 /// A rho this close to the one asked for is it.
 const CLOSE: f64 = 0.005;
@@ -21,10 +22,9 @@ const CLOSE: f64 = 0.005;
 /// assert_eq!(kind.to_string(), "grid 3x4");
 /// let error = "rign".parse::<Kind>().unwrap_err();
 /// assert!(error.to_string().contains("did you mean `ring`?"));
-/// # Ok::<(), lopa_host::topology::KindError>(())
+/// # Ok::<(), lopa_host::words::FormError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// `path`: every node talks to the one before and the one after.
     Path,
@@ -74,121 +74,59 @@ pub enum Kind {
     File(PathBuf),
 }
 
-/// The names, and how each is written.
-const FORMS: [(&str, &str); 11] = [
-    ("path", "path"),
-    ("ring", "ring"),
-    ("star", "star"),
-    ("grid", "grid ROWSxCOLUMNS"),
-    ("torus", "torus ROWSxCOLUMNS"),
-    ("complete", "complete"),
-    ("erdos-renyi", "erdos-renyi PROBABILITY"),
-    ("geometric", "geometric RADIUS"),
-    ("small-world", "small-world NEIGHBOURS REWIRED"),
-    ("rho", "rho RHO"),
-    ("file", "file PATH"),
+const FORMS: [Form; 11] = [
+    Form::new("path", "path"),
+    Form::new("ring", "ring"),
+    Form::new("star", "star"),
+    Form::new("grid ROWSxCOLUMNS", "grid 3x4"),
+    Form::new("torus ROWSxCOLUMNS", "torus 3x4"),
+    Form::new("complete", "complete"),
+    Form::new("erdos-renyi PROBABILITY", "erdos-renyi 0.3"),
+    Form::new("geometric RADIUS", "geometric 0.4"),
+    Form::new("small-world NEIGHBOURS REWIRED", "small-world 4 0.1"),
+    Form::new("rho RHO", "rho 0.79"),
+    Form::new("file PATH", "file edges.txt"),
 ];
 
-/// Why a text names no kind of graph.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KindError {
-    /// There is no such name.
-    Name {
-        /// What was written.
-        name: String,
-        /// A name that looks like it.
-        nearest: Option<&'static str>,
-    },
-    /// What follows the name is not what it takes.
-    Form {
-        /// What was written.
-        text: String,
-        /// How to write it.
-        form: &'static str,
-    },
-}
-
-impl fmt::Display for KindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name { name, nearest: Some(nearest) } => {
-                write!(f, "there is no topology `{name}`: did you mean `{nearest}`?")
-            }
-            Self::Name { name, nearest: None } => {
-                let names = FORMS.map(|(name, _)| name).join(", ");
-                write!(f, "there is no topology `{name}`: choose one of {names}")
-            }
-            Self::Form { text, form } => {
-                let example = form
-                    .replace("ROWSxCOLUMNS", "3x4")
-                    .replace("PROBABILITY", "0.3")
-                    .replace("RADIUS", "0.4")
-                    .replace("NEIGHBOURS REWIRED", "4 0.1")
-                    .replace("RHO", "0.79")
-                    .replace("PATH", "edges.txt");
-                if example == *form {
-                    write!(f, "`{text}` says too much: write `{form}`")
-                } else {
-                    write!(f, "`{text}` is not of the form `{form}`: write for example `{example}`")
-                }
-            }
-        }
-    }
-}
-
-impl std::error::Error for KindError {}
-
 impl FromStr for Kind {
-    type Err = KindError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, KindError> {
-        let text = text.trim();
-        let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let rest = rest.trim();
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let &(_, form) = FORMS
-            .iter()
-            .find(|(known, _)| *known == name)
-            .ok_or_else(|| KindError::Name { name: name.to_owned(), nearest: nearest(name) })?;
-        let kind = match (name, words.as_slice()) {
-            ("path", []) => Some(Self::Path),
-            ("ring", []) => Some(Self::Ring),
-            ("star", []) => Some(Self::Star),
-            ("complete", []) => Some(Self::Complete),
-            ("grid", [size]) => sides(size).map(|(rows, columns)| Self::Grid { rows, columns }),
-            ("torus", [size]) => sides(size).map(|(rows, columns)| Self::Torus { rows, columns }),
-            ("erdos-renyi", [p]) => {
-                p.parse().ok().map(|probability| Self::ErdosRenyi { probability })
-            }
-            ("geometric", [radius]) => radius.parse().ok().map(|radius| Self::Geometric { radius }),
-            ("small-world", [neighbours, rewired]) => neighbours
-                .parse()
-                .ok()
-                .zip(rewired.parse().ok())
-                .map(|(neighbours, rewired)| Self::SmallWorld { neighbours, rewired }),
-            ("rho", [wanted]) => wanted.parse().ok().map(|wanted| Self::Rho { wanted }),
-            ("file", [_, ..]) => Some(Self::File(rest.into())),
-            _ => None,
-        };
-        kind.ok_or_else(|| KindError::Form { text: text.to_owned(), form })
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        Form::parse("topology", &FORMS, text, |name, rest| {
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            Some(match (name, words.as_slice()) {
+                ("path", []) => Self::Path,
+                ("ring", []) => Self::Ring,
+                ("star", []) => Self::Star,
+                ("complete", []) => Self::Complete,
+                ("grid", [size]) => {
+                    let (rows, columns) = sides(size)?;
+                    Self::Grid { rows, columns }
+                }
+                ("torus", [size]) => {
+                    let (rows, columns) = sides(size)?;
+                    Self::Torus { rows, columns }
+                }
+                ("erdos-renyi", [p]) => Self::ErdosRenyi { probability: p.parse().ok()? },
+                ("geometric", [radius]) => Self::Geometric { radius: radius.parse().ok()? },
+                ("small-world", [neighbours, rewired]) => Self::SmallWorld {
+                    neighbours: neighbours.parse().ok()?,
+                    rewired: rewired.parse().ok()?,
+                },
+                ("rho", [wanted]) => Self::Rho { wanted: wanted.parse().ok()? },
+                ("file", [_, ..]) => Self::File(rest.into()),
+                _ => return None,
+            })
+        })
     }
 }
+
+serde_as_text!(Kind);
 
 /// The two numbers of `3x4`.
 fn sides(text: &str) -> Option<(u32, u32)> {
     let (rows, columns) = text.split_once('x')?;
     rows.parse().ok().zip(columns.parse().ok())
-}
-
-/// The name that looks most like this one, if any does.
-fn nearest(name: &str) -> Option<&'static str> {
-    let name = name.to_lowercase().replace('_', "-");
-    FORMS
-        .iter()
-        .map(|&(known, _)| (strsim::damerau_levenshtein(&name, known), known))
-        .min_by_key(|&(distance, _)| distance)
-        .filter(|(distance, known)| 2 * distance <= known.len())
-        .map(|(_, known)| known)
 }
 
 impl fmt::Display for Kind {
@@ -208,20 +146,6 @@ impl fmt::Display for Kind {
             Self::Rho { wanted } => write!(f, "rho {wanted}"),
             Self::File(path) => write!(f, "file {}", path.display()),
         }
-    }
-}
-
-impl TryFrom<String> for Kind {
-    type Error = KindError;
-
-    fn try_from(text: String) -> Result<Self, KindError> {
-        text.parse()
-    }
-}
-
-impl From<Kind> for String {
-    fn from(kind: Kind) -> Self {
-        kind.to_string()
     }
 }
 
@@ -264,6 +188,13 @@ pub enum BuildError {
         /// Why.
         error: std::io::Error,
     },
+    /// The file's weights were refused.
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: WeightsError,
+    },
     /// The file's edge list was refused.
     EdgeList {
         /// The file.
@@ -276,7 +207,7 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nodes(kind) => write!(f, "`{kind}` does not say how many nodes: say it"),
+            Self::Nodes(kind) => write!(f, "`{kind}` needs a node count: pass --nodes"),
             Self::Size { kind, has, wanted } => {
                 write!(f, "`{kind}` has {has} nodes, not {wanted}: change the one or the other")
             }
@@ -289,7 +220,8 @@ impl fmt::Display for BuildError {
                     "no graph with rho {wanted} was found, the nearest has {nearest:.4}: ask for that"
                 )
             }
-            Self::File { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::File { path, error } => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Weights { path, error } => write!(f, "{}: {error}", path.display()),
             Self::EdgeList { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }
@@ -345,12 +277,8 @@ impl Kind {
                 }
                 Ok(found.topology)
             }
-            Self::File(ref path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| BuildError::File { path: path.clone(), error })?;
-                edge_list::parse(&text, nodes)
-                    .map_err(|error| BuildError::EdgeList { path: path.clone(), error })
-            }
+            Self::File(ref path) => edge_list::parse(&read(path)?, nodes)
+                .map_err(|error| BuildError::EdgeList { path: path.clone(), error }),
         }
     }
 
@@ -366,6 +294,11 @@ impl Kind {
             }
         }
     }
+}
+
+/// The text of a file.
+pub(super) fn read(path: &Path) -> Result<String, BuildError> {
+    std::fs::read_to_string(path).map_err(|error| BuildError::File { path: path.into(), error })
 }
 
 #[cfg(test)]
@@ -388,8 +321,9 @@ mod tests {
 
     #[test]
     fn texts_come_back() {
-        for (text, (name, _)) in TEXTS.iter().zip(FORMS) {
-            assert!(text.starts_with(name));
+        for (text, form) in TEXTS.iter().zip(FORMS) {
+            assert_eq!(text.split(' ').next(), form.form.split(' ').next());
+            assert!(form.example.parse::<Kind>().is_ok());
             let kind: Kind = text.parse().unwrap();
             assert_eq!(kind.to_string(), *text);
             let json = serde_json::to_string(&kind).unwrap();
@@ -411,25 +345,27 @@ mod tests {
             ("compleet", "complete"),
         ] {
             let name = wrong.split(' ').next().unwrap();
-            let expected = format!("there is no topology `{name}`: did you mean `{right}`?");
-            assert_eq!(text(wrong), expected);
+            let expected =
+                format!("unknown topology `{name}`: did you mean `{right}`? valid forms");
+            assert!(text(wrong).starts_with(&expected), "{}", text(wrong));
         }
-        assert!(text("hypercube").ends_with(
-            "choose one of path, ring, star, grid, torus, complete, erdos-renyi, geometric, small-world, rho, file"
-        ));
-        assert!(text("").contains("choose one of path"));
+        assert_eq!(
+            text("hypercube"),
+            "unknown topology `hypercube`: valid forms are `path`, `ring`, `star`, `grid ROWSxCOLUMNS`, \
+             `torus ROWSxCOLUMNS`, `complete`, `erdos-renyi PROBABILITY`, `geometric RADIUS`, \
+             `small-world NEIGHBOURS REWIRED`, `rho RHO`, `file PATH`"
+        );
+        assert!(text("").contains("valid forms are `path`"));
         for wrong in ["grid", "grid 3", "grid 3x", "grid 3x4x5", "grid 3 4", "grid -3x4"] {
             assert_eq!(
                 text(wrong),
-                format!(
-                    "`{wrong}` is not of the form `grid ROWSxCOLUMNS`: write for example `grid 3x4`"
-                )
+                format!("`{wrong}`: the form is `grid ROWSxCOLUMNS`, for example `grid 3x4`")
             );
         }
-        assert_eq!(text("ring 5"), "`ring 5` says too much: write `ring`");
-        assert!(text("small-world 4").ends_with("write for example `small-world 4 0.1`"));
-        assert!(text("erdos-renyi much").ends_with("write for example `erdos-renyi 0.3`"));
-        assert!(text("file").ends_with("write for example `file edges.txt`"));
+        assert_eq!(text("ring 5"), "`ring 5`: `ring` takes no arguments");
+        assert!(text("small-world 4").ends_with("for example `small-world 4 0.1`"));
+        assert!(text("erdos-renyi much").ends_with("for example `erdos-renyi 0.3`"));
+        assert!(text("file").ends_with("for example `file edges.txt`"));
         let error = serde_json::from_str::<Kind>("\"rign\"").unwrap_err().to_string();
         assert!(error.contains("did you mean `ring`?"), "{error}");
     }
@@ -439,7 +375,7 @@ mod tests {
         let text = |kind: &str, nodes: Option<u32>| {
             kind.parse::<Kind>().unwrap().build(nodes, 1).unwrap_err().to_string()
         };
-        assert_eq!(text("ring", None), "`ring` does not say how many nodes: say it");
+        assert_eq!(text("ring", None), "`ring` needs a node count: pass --nodes");
         assert!(text("ring", Some(0)).contains("at least one node"));
         assert!(text("grid 0x4", None).contains("at least one node"));
         assert!(text("torus 65536x65536", Some(9)).contains("has 4294967296 nodes, not 9"));
@@ -448,6 +384,6 @@ mod tests {
             text("geometric 0.01", Some(50)).starts_with("`geometric 0.01`: none of 100 graphs")
         );
         assert!(text("erdos-renyi NaN", Some(5)).contains("not NaN"));
-        assert!(text("file there/is/none", None).starts_with("there/is/none: "));
+        assert!(text("file there/is/none", None).starts_with("cannot read there/is/none: "));
     }
 }

@@ -32,10 +32,10 @@ pub mod spectrum;
 mod weights;
 
 pub use find::{FindError, Found, MOST_NODES_TO_FIND, find};
-pub use kind::{BuildError, Kind, KindError};
+pub use kind::{BuildError, Kind};
 pub use layout::Layout;
 pub use random::RandomError;
-pub use weights::{Weights, WeightsError};
+pub use weights::{WeightRule, Weights, WeightsError};
 
 /// The most nodes of a graph.
 pub const MOST_NODES: u32 = 1 << 24;

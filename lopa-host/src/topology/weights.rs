@@ -1,10 +1,15 @@
 //! The mixing matrix W on a graph: symmetric, doubly stochastic, connected.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use lopa_core::network::Edge;
 
-use super::{Topology, TopologyError};
+use super::kind::read;
+use super::{BuildError, Topology, TopologyError};
+use crate::words::serde_as_text;
 
 /// A validated mixing matrix, without its diagonal: a node keeps what its neighbours leave of one.
 ///
@@ -23,6 +28,49 @@ use super::{Topology, TopologyError};
 pub struct Weights {
     topology: Topology,
     edges: Vec<Edge>,
+}
+
+/// Where the weights come from: `metropolis`, or the name of a CSV file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum WeightRule {
+    /// Metropolis' rule.
+    #[default]
+    Metropolis,
+    /// A file with the matrix W.
+    File(PathBuf),
+}
+
+impl FromStr for WeightRule {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(if text == "metropolis" { Self::Metropolis } else { Self::File(text.into()) })
+    }
+}
+
+impl fmt::Display for WeightRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Metropolis => f.write_str("metropolis"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+serde_as_text!(WeightRule);
+
+impl WeightRule {
+    /// The weights on a graph.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, or where its weights do not fit the graph.
+    pub fn weights(&self, topology: &Topology) -> Result<Weights, BuildError> {
+        let Self::File(path) = self else { return Ok(Weights::metropolis(topology)) };
+        let weights = Weights::read(path)?;
+        let wrong = |error| BuildError::Weights { path: path.clone(), error };
+        weights.fit(topology).map_err(wrong)?;
+        Ok(weights)
+    }
 }
 
 /// Why a matrix was refused. Rows and columns are counted from 0, as nodes are.
@@ -152,6 +200,14 @@ impl Weights {
     #[must_use]
     pub fn metropolis(topology: &Topology) -> Self {
         Self { topology: topology.clone(), edges: topology.metropolis() }
+    }
+
+    /// Reads a file with a matrix, as [`Weights::parse`] takes it.
+    ///
+    /// # Errors
+    /// Names the file, and the row and column that are wrong.
+    pub fn read(path: &Path) -> Result<Self, BuildError> {
+        Self::parse(&read(path)?).map_err(|error| BuildError::Weights { path: path.into(), error })
     }
 
     /// Reads a matrix: a row a line, separated by commas or white space; what follows a `#` is a comment. Nodes

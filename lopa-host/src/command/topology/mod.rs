@@ -6,9 +6,9 @@ mod list;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lopa_host::config::Experiment;
+use lopa_host::config::{Experiment, NetworkTable};
 use lopa_host::files;
-use lopa_host::topology::{BuildError, Kind, Layout, Weights, drawing, edge_list, find};
+use lopa_host::topology::{Kind, Layout, WeightRule, Weights, drawing, edge_list, find};
 
 use super::{Failure, print};
 use figures::Figures;
@@ -117,55 +117,40 @@ impl Topology {
         if toml && !text.starts_with("file ") {
             return self.of_experiment(Path::new(&text));
         }
-        self.by_name(&text)
+        let kind = match text.is_empty() {
+            true => return self.of_weights(),
+            false => text.parse().map_err(Failure::input)?,
+        };
+        let rule = self.weights.clone().map_or(WeightRule::Metropolis, WeightRule::File);
+        Named::new(kind, self.nodes, self.seed(), rule)
     }
 
     fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
 
-    /// Builds a network by its name, or from its weights alone.
-    fn by_name(&self, text: &str) -> Result<Named, Failure> {
-        let seed = self.seed();
-        let matrix = self.weights.as_deref().map(matrix).transpose()?;
-        if text.is_empty() {
-            let weights = matrix.ok_or_else(|| {
-                Failure::input(
-                    "name a network such as `ring --nodes 10` or `grid 3x4`, or a --rho to find one; \
-                     `lopa topology list` shows what there is",
-                )
-            })?;
-            let nodes = weights.topology().nodes();
-            if let Some(wanted) = self.nodes.filter(|&wanted| wanted as usize != nodes) {
-                let what =
-                    format!("the weights are for {nodes} nodes, not {wanted}: leave --nodes out");
-                return Err(Failure::input(what));
-            }
-            return Ok(Named {
-                weights,
-                layout: Layout::Springs { seed: 0 },
-                kind: None,
-                seed,
-                matrix: self.weights.clone(),
-                wanted: None,
-            });
-        }
-        let kind: Kind = text.parse().map_err(Failure::input)?;
-        let topology = kind.build(self.nodes, seed).map_err(|error| match error {
-            BuildError::Nodes(kind) => {
-                Failure::input(format!("`{kind}` does not say how many nodes: add --nodes 10"))
-            }
-            other => Failure::input(other),
+    /// A network that only its weights describe.
+    fn of_weights(&self) -> Result<Named, Failure> {
+        let path = self.weights.as_deref().ok_or_else(|| {
+            Failure::input(
+                "name a network such as `ring --nodes 10` or `grid 3x4`, or a --rho to find one; \
+                 `lopa topology list` shows what there is",
+            )
         })?;
-        let weights = match matrix {
-            Some(weights) => {
-                weights.fit(&topology).map_err(Failure::input)?;
-                weights
-            }
-            None => Weights::metropolis(&topology),
-        };
-        let (layout, matrix) = (kind.layout(), self.weights.clone());
-        Ok(Named { weights, layout, kind: Some(kind), seed, matrix, wanted: None })
+        let weights = Weights::read(path).map_err(Failure::input)?;
+        let nodes = weights.topology().nodes();
+        if let Some(wanted) = self.nodes.filter(|&wanted| wanted as usize != nodes) {
+            let what = format!("the weights are for {nodes} nodes, not {wanted}: omit --nodes");
+            return Err(Failure::input(what));
+        }
+        Ok(Named {
+            weights,
+            layout: Layout::Springs { seed: 0 },
+            kind: None,
+            seed: self.seed(),
+            matrix: Some(path.into()),
+            wanted: None,
+        })
     }
 
     /// Finds a network with this rho.
@@ -176,9 +161,8 @@ impl Topology {
                 "--rho finds a network with Metropolis' weights: leave the name and --weights out";
             return Err(Failure::input(what));
         }
-        let nodes = self
-            .nodes
-            .ok_or_else(|| Failure::input("--rho does not say how many nodes: add --nodes 10"))?;
+        let nodes =
+            self.nodes.ok_or_else(|| Failure::input("--rho needs a node count: pass --nodes"))?;
         let found = find(rho, nodes, seed).map_err(Failure::input)?;
         Ok(Named {
             weights: Weights::metropolis(&found.topology),
@@ -196,21 +180,9 @@ impl Topology {
             let what = "the file says which network: leave --nodes, --seed and --weights out";
             return Err(Failure::input(what));
         }
-        let table = Experiment::read(file).map_err(Failure::input)?.network;
-        let matrix = (table.weights != "metropolis").then(|| PathBuf::from(&table.weights));
-        let same = Self {
-            words: Vec::new(),
-            nodes: Some(table.nodes),
-            seed: Some(table.seed),
-            weights: matrix,
-            rho: None,
-            svg: None,
-            edges: None,
-            weights_out: None,
-            json: false,
-            list: false,
-        };
-        same.by_name(&table.topology)
+        let NetworkTable { nodes, topology, weights, seed } =
+            Experiment::read(file).map_err(Failure::input)?.network;
+        Named::new(topology, Some(nodes), seed, weights)
     }
 
     /// The files that are asked for.
@@ -279,6 +251,17 @@ impl Topology {
 }
 
 impl Named {
+    /// Builds a network by its name.
+    fn new(kind: Kind, nodes: Option<u32>, seed: u64, rule: WeightRule) -> Result<Self, Failure> {
+        let topology = kind.build(nodes, seed).map_err(Failure::input)?;
+        let weights = rule.weights(&topology).map_err(Failure::input)?;
+        let matrix = match rule {
+            WeightRule::Metropolis => None,
+            WeightRule::File(path) => Some(path),
+        };
+        Ok(Self { weights, layout: kind.layout(), kind: Some(kind), seed, matrix, wanted: None })
+    }
+
     fn title(&self) -> String {
         match (&self.kind, &self.matrix, self.wanted) {
             (Some(kind), ..) => kind.to_string(),
@@ -287,13 +270,6 @@ impl Named {
             (None, None, None) => "network".into(),
         }
     }
-}
-
-fn matrix(path: &Path) -> Result<Weights, Failure> {
-    let named =
-        |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
-    Weights::parse(&text).map_err(|error| named(&error))
 }
 
 /// The matrix W, with what each node keeps on its diagonal.
