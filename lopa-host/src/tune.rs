@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lopa_core::draw::{Draws, Purpose};
 use rayon::prelude::*;
 
-use crate::config::{AlgorithmTable, Experiment, Key};
+use crate::algorithms::{AlgorithmTable, Key};
+use crate::config::Experiment;
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 use crate::run::{Outcome, Prepared, RunError};

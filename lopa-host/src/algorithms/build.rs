@@ -8,7 +8,6 @@ use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::Config;
 use lopa_core::problem::Problem;
 
-use super::Algorithm;
 use super::estimate::Neumann;
 use super::fleet::Fleet;
 use super::gossip::Gossip;
@@ -17,48 +16,26 @@ use super::mdbo::Mdbo;
 use super::single::{Dgd, Dsgt};
 use super::slam::Slam;
 use super::spdb::Spdb;
-use crate::config::{AlgorithmName, AlgorithmTable, ConfigError};
+use super::{Algorithm, AlgorithmName, AlgorithmTable, TableError};
 use crate::simulation::Simulation;
 
 /// Why an algorithm could not be built.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Its table makes no sense.
-    Table(ConfigError),
-    /// Its network makes no sense.
-    Network(NetworkError),
+    /// Its table was refused.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// Its network was refused.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
 }
 
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Table(error) => error.fmt(f),
-            Self::Network(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
-
-impl From<ConfigError> for BuildError {
-    fn from(error: ConfigError) -> Self {
-        Self::Table(error)
-    }
-}
-
-impl From<NetworkError> for BuildError {
-    fn from(error: NetworkError) -> Self {
-        Self::Network(error)
-    }
-}
-
-/// An algorithm on a network: one node a problem, in round 0; `start` gives x₀ for the length of x, `sampler` says how a
+/// An algorithm on a network: one node per problem, in round 0; `start` gives x₀ for the length of x, `sampler` says how a
 /// node draws its batches.
 ///
 /// ```
 /// use lopa_core::batch::Sampler;
-/// use lopa_host::algorithms::{Algorithm, build};
-/// use lopa_host::config::AlgorithmTable;
+/// use lopa_host::algorithms::{Algorithm, AlgorithmTable, build};
 /// use lopa_host::quadratics::QuadraticRecipe;
 /// use lopa_host::topology::Topology;
 ///

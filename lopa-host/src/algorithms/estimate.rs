@@ -8,9 +8,9 @@ use lopa_core::oracles::Oracles;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::vector::add_scaled;
 
+use super::Truncation;
 use super::fleet::{Ask, Variables};
 use super::update::{descend, replace};
-use crate::config::Truncation;
 
 /// Which q a random truncation draws: a purpose of its own.
 const TRUNCATION: Purpose = Purpose::custom(0x7240);

@@ -13,8 +13,7 @@ use lopa_core::vector::{add_gap, all_finite};
 use rayon::prelude::*;
 
 use super::estimate::Room;
-use super::{Algorithm, NodeView, RestoreError, Sent};
-use crate::config::AlgorithmName;
+use super::{Algorithm, AlgorithmName, NodeView, RestoreError, Sent};
 use crate::simulation::{first_error, starts};
 
 /// A node's variables; one that its algorithm does not have is empty.

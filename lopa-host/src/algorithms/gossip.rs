@@ -8,10 +8,10 @@
 use lopa_core::node::Variable;
 use lopa_core::problem::Problem;
 
+use super::AlgorithmName;
 use super::estimate::Neumann;
 use super::fleet::{Ask, Rule, Variables};
 use super::update::{mix, replace};
-use crate::config::AlgorithmName;
 
 /// z is the newest hypergradient.
 #[derive(Debug)]

@@ -7,8 +7,7 @@ use lopa_core::network::NetworkError;
 use lopa_core::node::Scheme;
 use lopa_core::problem::Problem;
 
-use super::{Algorithm, NodeView, RestoreError, Sent};
-use crate::config::AlgorithmName;
+use super::{Algorithm, AlgorithmName, NodeView, RestoreError, Sent};
 use crate::simulation::{SimulatedNode, Simulation};
 
 impl<'n, P: Problem> From<&'n SimulatedNode<P>> for NodeView<'n, P> {

@@ -7,10 +7,10 @@
 use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
 
+use super::AlgorithmName;
 use super::estimate::{approach, descend_from_zero};
 use super::fleet::{Ask, Rule, Variables};
 use super::update::mix;
-use crate::config::AlgorithmName;
 use lopa_core::vector::all_finite;
 
 /// z is the moving average; x moves by the one before.

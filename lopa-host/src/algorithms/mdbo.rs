@@ -9,10 +9,10 @@
 use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
 
+use super::AlgorithmName;
 use super::estimate::Neumann;
 use super::fleet::{Ask, Rule, Variables};
 use super::update::{average, descend, mix, track};
-use crate::config::AlgorithmName;
 
 /// z is the smoothed hypergradient, y tracks its mean, `momentum` is the smoothed inner gradient.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! Every algorithm asks its problems through [`Oracles`](lopa_core::oracles::Oracles), so that batches are drawn by
 //! (seed, node, round, purpose) and every evaluation is counted; mixes with the same kernels in the same order; and
 //! gives the same bits for any number of threads. [`build`] makes one from the table `algorithm` of a file,
-//! [`AlgorithmName::about`](crate::config::AlgorithmName::about) says where it comes from.
+//! [`AlgorithmName::about`] says where it comes from.
 //!
 //! # The personalised form
 //!
@@ -40,21 +40,21 @@ mod mdbo;
 mod single;
 mod slam;
 mod spdb;
+mod table;
 #[cfg(test)]
 mod tests;
 mod update;
 
 pub use build::{BuildError, build};
-pub use catalogue::{About, Cost};
+pub use catalogue::{About, AlgorithmName, Cost, Key};
 pub(crate) use lopa::checkpoint as lopa_checkpoint;
+pub use table::{AlgorithmTable, Batch, TableError, Truncation};
 
 use std::fmt;
 
 use lopa_core::checkpoint::CheckpointError;
 use lopa_core::network::NetworkError;
 use lopa_core::oracles::Evaluations;
-
-use crate::config::AlgorithmName;
 
 /// A network that learns, one outer iteration after the other.
 pub trait Algorithm<P>: fmt::Debug + Send {

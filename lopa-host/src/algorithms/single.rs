@@ -9,9 +9,9 @@
 use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
 
+use super::AlgorithmName;
 use super::fleet::{Ask, Rule, Variables};
 use super::update::{average, mix, track};
-use crate::config::AlgorithmName;
 use lopa_core::vector::all_finite;
 
 /// DGD: the newest gradient lives in `delta` for half a round.

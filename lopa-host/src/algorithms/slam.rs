@@ -16,10 +16,10 @@ use lopa_core::node::Variable;
 use lopa_core::problem::Problem;
 use lopa_core::vector::all_finite;
 
+use super::AlgorithmName;
 use super::estimate::Neumann;
 use super::fleet::{Ask, Rule, Variables};
 use super::update::replace;
-use crate::config::AlgorithmName;
 
 /// z is the newest hypergradient, q the dual variable.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use clap::Args;
-use lopa_host::config::{AlgorithmName, Key};
+use lopa_host::algorithms::{AlgorithmName, Key};
 
 use super::{Failure, print};
 

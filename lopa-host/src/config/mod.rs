@@ -24,21 +24,19 @@
 //! iterations = 1000
 //! ```
 
-mod algorithm;
 mod tables;
 
-pub use algorithm::{AlgorithmName, AlgorithmTable, Key, Truncation};
 pub use tables::{
-    Batch, FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start, Wires,
+    FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start, Wires,
 };
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use lopa_core::batch::BatchSize;
-use lopa_core::steps::{StepSizeError, StepSizes};
+use lopa_core::steps::StepSizes;
 use serde::{Deserialize, Serialize};
 
+use crate::algorithms::{AlgorithmTable, TableError};
 use crate::data::{DataTable, Validation};
 use crate::topology::{Kind, WeightRule};
 use crate::words;
@@ -66,30 +64,35 @@ pub struct Experiment {
 }
 
 /// Why a file was refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It cannot be read.
-    Read(PathBuf, std::io::Error),
-    /// It is not TOML, or says something nobody understands.
-    Syntax(PathBuf, String),
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not TOML, or has a key or a value that is unknown.
+    #[error("{}{message}", in_file(path.as_deref()))]
+    Syntax {
+        /// The file, if it is one.
+        path: Option<PathBuf>,
+        /// Where, and what is wrong.
+        message: String,
+    },
     /// A value is out of range.
+    #[error("{0}")]
     Value(String),
-    /// A step size is out of range.
-    Steps(StepSizeError),
+    /// The table `algorithm` was refused.
+    #[error(transparent)]
+    Algorithm(#[from] TableError),
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Syntax(path, error) => write!(f, "{}: {}", path.display(), error.trim_end()),
-            Self::Value(what) => f.write_str(what),
-            Self::Steps(error) => write!(f, "algorithm.{error}"),
-        }
-    }
+fn in_file(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
-
-impl std::error::Error for ConfigError {}
 
 impl Experiment {
     /// Reads a file. Paths in it are relative to its folder.
@@ -98,9 +101,12 @@ impl Experiment {
     /// Names the line of what nobody understands, with the nearest word there is, and values out of range.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|e| ConfigError::Read(path.into(), e))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.into(), source })?;
         let mut experiment = Self::parse(&text).map_err(|error| match error {
-            ConfigError::Syntax(_, error) => ConfigError::Syntax(path.into(), error),
+            ConfigError::Syntax { message, .. } => {
+                ConfigError::Syntax { path: Some(path.into()), message }
+            }
             other => other,
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -132,7 +138,7 @@ impl Experiment {
             if let Some(hint) = nearest(error.message()) {
                 message += &format!("did you mean `{hint}`?");
             }
-            ConfigError::Syntax(PathBuf::new(), message)
+            ConfigError::Syntax { path: None, message: message.trim_end().into() }
         };
         let experiment: Self = toml::from_str(text).map_err(syntax)?;
         experiment.check()?;
@@ -185,16 +191,13 @@ impl Experiment {
     /// # Errors
     /// Names the one that is out of range, or says that the algorithm is not LoPA.
     pub fn steps(&self) -> Result<StepSizes, ConfigError> {
-        self.algorithm.steps()
+        Ok(self.algorithm.steps()?)
     }
 
     /// The size of a batch.
     #[must_use]
-    pub const fn batch(&self) -> BatchSize {
-        match self.algorithm.batch {
-            Batch::Full => BatchSize::Full,
-            Batch::Drawn(size) => BatchSize::drawn(size),
-        }
+    pub fn batch(&self) -> BatchSize {
+        self.algorithm.batch.into()
     }
 }
 
@@ -300,7 +303,7 @@ mod tests {
             ("alpha = 0.1", "alpha = -0.1", "algorithm.alpha = -0.1 is out of range"),
             ("nodes = 4", "nodes = 0", "at least one node"),
             ("nodes = 4", "nodes = -4", "invalid value: integer `-4`"),
-            ("batch = 20", "batch = 0", "batch is 0"),
+            ("batch = 20", "batch = 0", "batch = 0 is out of range"),
             ("batch = 20", "batch = \"half\"", "or \"full\""),
             ("iterations = 10", "iterations = 0", "iterations is 0"),
             ("iterations = 10", "iterations = 10\nrecord_every = 0", "record_every is 0"),

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::metrics::Choice;
 use crate::topology::{Kind, WeightRule};
-use crate::words::word;
 
 /// The table `network`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,20 +74,6 @@ impl ProblemTable {
         }
     }
 }
-
-/// How many samples a batch has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(untagged, expecting = "batch must be a number of samples, or \"full\"")]
-pub enum Batch {
-    /// This many, drawn with replacement.
-    Drawn(u32),
-    /// All of them.
-    #[default]
-    #[serde(with = "full")]
-    Full,
-}
-
-word!(full);
 
 /// The table `links`: nodes talk over serial lines, in simulated time. The results are the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -210,7 +210,7 @@ impl Study {
                     if variant.hold_gamma {
                         experiment.algorithm.gamma = gamma;
                     }
-                    experiment.algorithm.check().map_err(wrong)?;
+                    experiment.algorithm.check().map_err(|error| wrong(error.into()))?;
                 }
                 arms.push(Arm {
                     name,

@@ -6,6 +6,7 @@ use lopa_core::network::NetworkError;
 use lopa_core::node::NodeError;
 
 use super::ResumeError;
+use crate::algorithms::TableError;
 use crate::config::ConfigError;
 use crate::files::WriteError;
 
@@ -41,6 +42,12 @@ impl std::error::Error for RunError {}
 
 impl From<ConfigError> for RunError {
     fn from(error: ConfigError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<TableError> for RunError {
+    fn from(error: TableError) -> Self {
         Self::Input(error.to_string())
     }
 }

@@ -24,8 +24,8 @@ use lopa_core::node::Config;
 use lopa_core::problems::AnyProblem;
 use lopa_core::wire::Seal;
 
-use crate::algorithms::{self, BuildError, NodeView};
-use crate::config::{AlgorithmTable, Experiment, Start};
+use crate::algorithms::{self, AlgorithmTable, BuildError, NodeView};
+use crate::config::{Experiment, Start};
 use crate::exact::{Coefficients, Constants};
 use crate::files::WriteError;
 use crate::key::Key;

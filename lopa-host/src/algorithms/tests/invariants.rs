@@ -13,8 +13,9 @@ use lopa_core::problems::{LogisticLoss, Meta};
 
 use super::{NODES, Setting, TERMS, mean, table};
 use crate::algorithms::estimate::{Neumann, descend_from_zero};
-use crate::algorithms::{Algorithm, NodeView, Sent, build};
-use crate::config::{AlgorithmName, AlgorithmTable, Batch, Truncation};
+use crate::algorithms::{
+    Algorithm, AlgorithmName, AlgorithmTable, Batch, NodeView, Sent, Truncation, build,
+};
 use crate::synthetic::{Recipe, Shard};
 use crate::topology::Topology;
 
