@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lopa_host::boards::Board;
+use lopa_host::chips::Board;
 use lopa_host::config::{Experiment, Wires};
 use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::Reference;

@@ -1,6 +1,6 @@
 //! Boards with one line each, to the host, which is their router.
 
-use lopa_host::boards::EMULATED_LARGE;
+use lopa_host::chips::EMULATED_LARGE;
 use lopa_host::config::Wires;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::{Layout, patient};

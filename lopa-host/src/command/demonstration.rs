@@ -9,11 +9,11 @@ use lopa_core::network::Edge;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Point, Predict, Problem};
 use lopa_core::problems::Logistic;
-use lopa_core::samples::Row;
+use lopa_core::samples::{LabelKind, Row};
 use lopa_core::steps::StepSizes;
+use lopa_host::data::{Shard, synthetic::Recipe};
 use lopa_host::metrics::accuracy;
 use lopa_host::simulation::{SimulatedNode, Simulation};
-use lopa_host::synthetic::{Recipe, Shard};
 use lopa_host::topology::Topology;
 
 /// What the demonstration can be told.
@@ -117,7 +117,8 @@ fn mean_accuracy(
         let mut workspace = vec![0.0; node.problem().dimensions().workspace];
         let at = Point { x: node.state().x, theta: node.state().theta };
         let predict = |row: Row<'_>| Some(node.problem().predict(at, row, &mut workspace));
-        sum += accuracy(&shard.test.samples()?, predict).unwrap_or(0.0);
+        let test = shard.test.as_ref().ok_or("no test samples")?;
+        sum += accuracy(&test.samples(LabelKind::Binary)?, predict).unwrap_or(0.0);
     }
     Ok(sum / shards.len() as f64)
 }

@@ -5,12 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lopa_host::boards::Board;
+use lopa_host::chips::{Board, Budget, ChipError, Form, Limits, Loaded, NodeBlob, VALUES, blobs};
 use lopa_host::config::Experiment;
 use lopa_host::files::{self, Access};
 use lopa_host::outputs::Outputs;
 use lopa_host::run::Prepared;
-use lopa_host::shards::{Budget, Form, Limits, Loaded, Shard, ShardError, VALUES, shard_as};
 
 use super::{Failure, print};
 
@@ -42,10 +41,10 @@ pub(crate) struct ShardCommand {
     board: Option<Board>,
 }
 
-impl From<ShardError> for Failure {
-    fn from(error: ShardError) -> Self {
+impl From<ChipError> for Failure {
+    fn from(error: ChipError) -> Self {
         match error {
-            ShardError::Network(error) => error.into(),
+            ChipError::Network(error) => error.into(),
             other => Self::input(other),
         }
     }
@@ -59,38 +58,38 @@ impl ShardCommand {
         // What the node program has no room for would be refused by every board.
         let form = Form { values: Some(VALUES), ..Form::default() };
         let limits = Limits { flash: self.flash, ram: self.ram };
-        let shards = shard_as(&prepared, limits, form)?;
+        let blobs = blobs(&prepared, limits, form)?;
         if let Some(board) = &self.board {
-            shards.iter().try_for_each(|shard| board.takes(shard))?;
+            blobs.iter().try_for_each(|blob| board.takes(blob))?;
         }
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
         let name = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
-        let table = table(&shards);
+        let table = table(&blobs);
         let mut all: Vec<(PathBuf, &[u8])> =
-            shards.iter().map(|shard| (name(shard.budget.node), &shard.blob[..])).collect();
+            blobs.iter().map(|blob| (name(blob.budget.node), &blob.bytes[..])).collect();
         all.push((outputs.folder().join("budget.csv"), table.as_bytes()));
         files::put_all_as(&all, access(&prepared)).map_err(Failure::run)?;
-        remove_others(outputs.folder(), shards.len())?;
-        for shard in &shards {
-            let path = name(shard.budget.node);
+        remove_others(outputs.folder(), blobs.len())?;
+        for blob in &blobs {
+            let path = name(blob.budget.node);
             let wrong = |what: &dyn std::fmt::Display| {
                 Failure::run(format!("{} does not read back: {what}", path.display()))
             };
             let bytes = fs::read(&path).map_err(|error| wrong(&error))?;
             Loaded::new(&bytes).blob().map_err(|error| wrong(&error))?;
-            if bytes != shard.blob {
+            if bytes != blob.bytes {
                 return Err(wrong(&"it has other bytes"));
             }
         }
-        print(&self.report(&shards))
+        print(&self.report(&blobs))
     }
 
-    fn report(&self, shards: &[Shard]) -> String {
-        let budgets = || shards.iter().map(|shard| &shard.budget);
-        let mut text = format!("{:<26} {}\n", "blobs", shards.len());
-        let mut line = |what: &str, most: Option<&Budget>, figure: &dyn Fn(&Budget) -> String| {
+    fn report(&self, blobs: &[NodeBlob]) -> String {
+        let budgets = || blobs.iter().map(|blob| &blob.budget);
+        let mut text = format!("{:<26} {}\n", "blobs", blobs.len());
+        let mut line = |what: &str, most: Option<&Budget>, value: &dyn Fn(&Budget) -> String| {
             if let Some(most) = most {
-                let _ = writeln!(text, "{what:<26} {} (node {})", figure(most), most.node);
+                let _ = writeln!(text, "{what:<26} {} (node {})", value(most), most.node);
             }
         };
         // Of several that are equal the first.
@@ -130,11 +129,11 @@ fn remove_others(folder: &Path, nodes: usize) -> Result<(), Failure> {
 }
 
 /// The budget of every node.
-fn table(shards: &[Shard]) -> String {
+fn table(blobs: &[NodeBlob]) -> String {
     let mut text = String::from(
         "node,neighbours,flash_bytes,ram_bytes,checkpoint_bytes,sent_bytes_a_round,seconds_a_round\n",
     );
-    for Shard { budget: b, .. } in shards {
+    for NodeBlob { budget: b, .. } in blobs {
         let _ = writeln!(
             text,
             "{},{},{},{},{},{},{}",

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use lopa_core::problem::ProblemError;
+
 use super::partition::PartitionError;
 use super::source::Source;
 use super::standard::StandardError;
@@ -41,6 +43,9 @@ pub enum DataError {
     /// They could not be dealt out.
     #[error(transparent)]
     Partition(#[from] PartitionError),
+    /// The problem they are for refused them.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
     /// They could not be standardised.
     #[error(transparent)]
     Standard(#[from] StandardError),

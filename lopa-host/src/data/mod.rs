@@ -4,7 +4,9 @@
 //!
 //! - [`mnist`], [`covtype`], [`cifar`]: the public originals, as their owners publish them;
 //! - [`csv`], [`libsvm`]: anybody's own;
-//! - [`folders`]: a folder a node, already dealt out.
+//! - [`folders`]: one folder per node, already dealt out.
+//!
+//! [`synthetic`] data needs no files.
 //!
 //! The public originals come from their servers with [`fetch`](mod@fetch).
 //!
@@ -31,6 +33,7 @@ pub mod fetch;
 pub mod folders;
 pub mod libsvm;
 pub mod mnist;
+pub mod synthetic;
 
 mod chance;
 mod dataset;

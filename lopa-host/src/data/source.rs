@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, cifar, covtype, csv,
-    folders, libsvm, mnist, standardise,
+    folders, libsvm, mnist, standardise, synthetic::Recipe,
 };
-use crate::synthetic::Recipe;
 use crate::words::word;
 
 /// The table `data`.
@@ -182,7 +181,7 @@ impl DataTable {
             return Err(DataError::Features { features, relevant });
         }
         let recipe = Recipe { features, relevant, samples: self.samples.unwrap_or(40), seed };
-        Ok((0..nodes).map(|node| recipe.shard(node).into()).collect())
+        Ok((0..nodes).map(|node| recipe.shard(node)).collect())
     }
 
     /// One file for all nodes, and perhaps a test file of the same width.

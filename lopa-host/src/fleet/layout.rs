@@ -2,10 +2,11 @@
 
 use lopa_core::exchange::Timing;
 
-use crate::boards::{Board, EMULATED, EMULATED_LARGE};
+use crate::chips::{
+    Board, ChipError, EMULATED, EMULATED_LARGE, Form, LINES, Limits, VALUES, blobs,
+};
 use crate::config::Wires;
 use crate::run::Prepared;
-use crate::shards::{Form, LINES, Limits, ShardError, VALUES, shard_as};
 
 /// Rounds between checkpoints, where the file names none: a board that loses its power goes on from the last.
 const CHECKPOINT_EVERY: u32 = 25;
@@ -31,7 +32,7 @@ impl Layout {
         prepared: &Prepared,
         wiring: Option<Wires>,
         timing: Timing,
-    ) -> Result<Self, ShardError> {
+    ) -> Result<Self, ChipError> {
         let topology = prepared.weights().topology();
         let mut degrees = vec![0; topology.nodes()];
         for edge in prepared.weights().edges() {
@@ -50,11 +51,11 @@ impl Layout {
             timing: Some(timing),
             checkpoint_every: Some(CHECKPOINT_EVERY),
         };
-        let shards = shard_as(prepared, Limits::default(), form)?;
-        let fits = |board: &Board| shards.iter().try_for_each(|shard| board.takes(shard));
+        let blobs = blobs(prepared, Limits::default(), form)?;
+        let fits = |board: &Board| blobs.iter().try_for_each(|blob| board.takes(blob));
         let board = if fits(&EMULATED).is_ok() { EMULATED } else { EMULATED_LARGE };
         fits(&board)?;
-        let blobs = shards.into_iter().map(|shard| shard.blob).collect();
+        let blobs = blobs.into_iter().map(|blob| blob.bytes).collect();
         Ok(Self { wiring, board, blobs })
     }
 }
