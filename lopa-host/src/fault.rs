@@ -6,8 +6,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Stream};
 use lopa_core::exchange::Micros;
+
+use crate::purposes;
 
 /// What a line does to frames. Chances are from 0 to 1, each frame on its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +50,7 @@ impl FaultyLine {
     /// A line with a number of its own, so that lines with the same seed fail differently.
     #[must_use]
     pub fn new(faults: Faults, seed: u64, number: u32) -> Self {
-        let stream = Draws { seed, node: number }.stream(0, Purpose::custom(0xfa17));
+        let stream = Draws { seed, node: number }.stream(0, purposes::FAULTS);
         Self { faults, stream, flying: BinaryHeap::new(), count: 0, last: 0 }
     }
 

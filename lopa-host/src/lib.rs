@@ -15,6 +15,7 @@
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
+mod chance;
 pub mod chips;
 pub mod config;
 pub mod data;
@@ -29,6 +30,7 @@ pub mod metrics;
 pub mod outputs;
 pub mod paper;
 pub mod plot;
+mod purposes;
 pub mod quadratics;
 pub mod record;
 pub mod report;

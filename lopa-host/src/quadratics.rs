@@ -1,8 +1,10 @@
 //! Random quadratics: problems with a closed form for every node, which need no data.
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Stream};
 use lopa_core::problem::ProblemError;
 use lopa_core::problems::{Quadratic, QuadraticParts};
+
+use crate::purposes;
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +47,7 @@ impl QuadraticRecipe {
     /// ```
     #[must_use]
     pub fn node(&self, node: u32) -> QuadraticData {
-        let stream = |node| Draws { seed: self.seed, node }.stream(0, Purpose::custom(0x40ad));
+        let stream = |node| Draws { seed: self.seed, node }.stream(0, purposes::QUADRATICS);
         let (mut common, mut own) = (stream(COMMON), stream(node));
         let mut draw = |len: usize, scale: f32| -> Vec<f32> {
             let one = |stream: &mut Stream| scale * stream.signed_unit();

@@ -2,8 +2,9 @@
 
 use lopa_core::draw::Draws;
 
-use super::chance::{self, shuffled};
 use super::table::{Table, TableError, Targets, Values};
+use crate::chance::shuffled;
+use crate::purposes;
 
 /// A data set before it is dealt out.
 ///
@@ -65,7 +66,7 @@ impl Dataset {
         if count == 0 || count >= found {
             return Err(TableError::HoldOut { wanted: count, found });
         }
-        let rows = shuffled(found, &mut Draws { seed, node: 0 }.stream(0, chance::HOLD_OUT));
+        let rows = shuffled(found, &mut Draws { seed, node: 0 }.stream(0, purposes::HOLD_OUT));
         let (test, train) = rows.split_at(count);
         Ok(Self { train: self.train.gather(train), test: Some(self.train.gather(test)) })
     }

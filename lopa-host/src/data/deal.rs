@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use lopa_core::draw::Draws;
 
-use super::chance::{self, shuffled};
 use super::dataset::Dataset;
 use super::partition::{LEAST, Partition, PartitionError, Pool, even};
 use super::shard::Shard;
 use super::table::Table;
+use crate::chance::{self, shuffled};
+use crate::purposes;
 
 /// How a data set becomes shards.
 ///
@@ -99,7 +100,7 @@ impl Deal {
             // Dealt evenly, the last node has least.
             return Err(PartitionError::Few { node: nodes - 1, found: samples / nodes });
         }
-        let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, chance::POOL);
+        let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, purposes::POOL);
         let mut rows = shuffled(found, &mut stream);
         // These two take of each class what they need.
         let picky =
@@ -171,7 +172,7 @@ impl Deal {
         }
         let Some((wanted, left)) = scarce else { return Ok(Arc::clone(test)) };
         let mut quota: Vec<usize> = counts.iter().map(|count| count * left / wanted).collect();
-        let mut stream = Draws { seed: self.seed, node }.stream(0, chance::TEST);
+        let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::TEST);
         let mut rows = shuffled(test.len(), &mut stream);
         rows.retain(|&row| {
             let quota = &mut quota[usize::from(labels[row as usize])];
@@ -188,7 +189,7 @@ impl Deal {
         if found < LEAST {
             return Err(PartitionError::Few { node: node as usize, found });
         }
-        let mut stream = Draws { seed: self.seed, node }.stream(0, chance::CUT);
+        let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::CUT);
         chance::shuffle(&mut share, &mut stream);
         let Some(part) = self.validation else {
             return Ok(Share { validation: share.clone(), train: share });

@@ -35,7 +35,6 @@ pub mod libsvm;
 pub mod mnist;
 pub mod synthetic;
 
-mod chance;
 mod dataset;
 mod deal;
 mod error;

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use lopa_core::draw::Draws;
 
-use super::chance::{self, dirichlet};
 use super::table::Class;
+use crate::chance::{self, dirichlet};
+use crate::purposes;
 use crate::words::{Form, FormError, serde_as_text};
 
 /// How samples are dealt out.
@@ -157,14 +158,14 @@ impl Pool<'_> {
             .map(|node| {
                 let mut deck = present.clone();
                 let draws = Draws { seed: self.seed, node };
-                chance::shuffle(&mut deck, &mut draws.stream(0, chance::CLASSES));
+                chance::shuffle(&mut deck, &mut draws.stream(0, purposes::CLASSES));
                 deck.truncate(classes);
                 deck
             })
             .collect();
         let mut holders = vec![0; self.rows.len()];
         held.iter().flatten().for_each(|&class| holders[class] += 1);
-        let mut repair = Draws { seed: self.seed, node: 0 }.stream(0, chance::REPAIR);
+        let mut repair = Draws { seed: self.seed, node: 0 }.stream(0, purposes::REPAIR);
         for &missing in &present {
             if holders[missing] > 0 {
                 continue;
@@ -214,7 +215,7 @@ impl Pool<'_> {
         for node in 0..self.nodes {
             let mut deck = present.clone();
             let draws = Draws { seed: self.seed, node };
-            chance::shuffle(&mut deck, &mut draws.stream(0, chance::CLASSES));
+            chance::shuffle(&mut deck, &mut draws.stream(0, purposes::CLASSES));
             deck.sort_by_key(|&class| holders[class]);
             deck.truncate(classes);
             deck.iter().for_each(|&class| holders[class] += 1);
@@ -254,7 +255,7 @@ impl Pool<'_> {
             let mut shares = self.empty();
             for (class, rows) in (0_u32..).zip(self.rows) {
                 let mut stream =
-                    Draws { seed: self.seed, node: class }.stream(attempt, chance::PROPORTIONS);
+                    Draws { seed: self.seed, node: class }.stream(attempt, purposes::PROPORTIONS);
                 let (mut sum, mut from) = (0.0, 0);
                 for (node, part) in dirichlet(alpha, nodes, &mut stream).iter().enumerate() {
                     sum += part;
@@ -297,7 +298,7 @@ impl Pool<'_> {
         }
         let ratios: Vec<f64> = (0..self.nodes)
             .map(|node| {
-                let mut stream = Draws { seed: self.seed, node }.stream(0, chance::RATIO);
+                let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::RATIO);
                 let off = spread * f64::from(stream.signed_unit());
                 if node < self.nodes.div_ceil(2) { first + off } else { rest + off }
             })

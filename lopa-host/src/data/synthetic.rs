@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Purpose};
 
 use super::shard::Shard;
 use super::table::{Class, Table, Targets, Values};
+use crate::chance::rough_normal;
+use crate::purposes;
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,17 +27,17 @@ impl Recipe {
     #[must_use]
     pub fn shard(&self, node: u32) -> Shard {
         let draws = Draws { seed: self.seed, node };
-        let mut truth = draws.stream(0, Purpose::custom(0));
+        let mut truth = draws.stream(0, purposes::SYNTHETIC_TRUTH);
         let weights: Vec<f32> = (0..self.relevant.min(self.features))
             .map(|_| if truth.unit() < 0.5 { -1.0 } else { 1.0 } * (1.0 + truth.unit()))
             .collect();
         let classes: Arc<[Class]> = Arc::new([Class::new(-1, "-1"), Class::new(1, "+1")]);
-        let table = |samples: usize, part: u32| {
-            let mut stream = draws.stream(0, Purpose::custom(part));
+        let table = |samples: usize, part: Purpose| {
+            let mut stream = draws.stream(0, part);
             let (mut features, mut labels) = (Vec::new(), Vec::new());
             for _ in 0..samples {
                 let at = features.len();
-                features.extend((0..self.features).map(|_| normal(&mut stream)));
+                features.extend((0..self.features).map(|_| rough_normal(&mut stream)));
                 let margin = lopa_core::vector::dot(&features[at..], &weights);
                 let chance = lopa_core::math::sigmoid(2.0 * margin);
                 labels.push(u8::from(stream.unit() < chance));
@@ -44,16 +46,11 @@ impl Recipe {
             Table::trusted(values, self.features, targets, Arc::clone(&classes))
         };
         Shard {
-            train: table(self.samples, 1),
-            validation: table(self.samples, 2),
-            test: Some(Arc::new(table(10 * self.samples, 3))),
+            train: table(self.samples, purposes::SYNTHETIC_TRAIN),
+            validation: table(self.samples, purposes::SYNTHETIC_VALIDATION),
+            test: Some(Arc::new(table(10 * self.samples, purposes::SYNTHETIC_TEST))),
         }
     }
-}
-
-/// About a standard normal number: twelve uniform ones have variance one. The same bits everywhere.
-fn normal(stream: &mut Stream) -> f32 {
-    (0..12).map(|_| stream.unit()).sum::<f32>() - 6.0
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lopa_core::batch::{Sampler, Sharing};
-use lopa_core::draw::{Draws, Purpose};
+use lopa_core::draw::Draws;
 use lopa_core::node::Config;
 use lopa_core::problems::AnyProblem;
 use lopa_core::wire::Seal;
@@ -175,7 +175,7 @@ impl Prepared {
             (None, Start::Random { random }) => {
                 // The same on all nodes: drawn as if by one that does not exist.
                 let draws = Draws { seed: self.experiment.run.seed, node: u32::MAX };
-                let mut stream = draws.stream(0, Purpose::custom(0x0078));
+                let mut stream = draws.stream(0, crate::purposes::START);
                 (0..outer).map(|_| random * stream.signed_unit()).collect()
             }
             (None, Start::File(_)) => Vec::new(),

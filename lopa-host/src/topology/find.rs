@@ -3,10 +3,11 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Stream};
 
-use super::layout::shuffle;
 use super::{Topology, TopologyError, Weights};
+use crate::chance::shuffle;
+use crate::purposes;
 
 /// The most nodes that [`find`] searches for.
 pub const MOST_NODES_TO_FIND: u32 = 1_000;
@@ -110,7 +111,7 @@ pub fn find(wanted: f64, nodes: u32, seed: u64) -> Result<Found, FindError> {
         search.consider(family(nodes).map_err(FindError::Topology)?);
     }
     for start in 0..STARTS {
-        let mut stream = Draws { seed, node: 0 }.stream(start.into(), Purpose::custom(0x0074_6f06));
+        let mut stream = Draws { seed, node: 0 }.stream(start.into(), purposes::FIND);
         let Some(found) = search.descend(start % 2 == 1, &mut stream) else { break };
         search.improve(found, &mut stream);
         if search.best.off() <= CLOSE {

@@ -7,13 +7,11 @@ use std::num::NonZeroU32;
 use lopa_core::draw::{Draws, Purpose, Stream};
 
 use super::{Topology, TopologyError};
+use crate::chance::unit;
+use crate::purposes::{ERDOS_RENYI, GEOMETRIC, SMALL_WORLD};
 
 /// How often a graph is drawn before giving up on a connected one.
 const TRIES: u32 = 100;
-
-const ERDOS_RENYI: Purpose = Purpose::custom(0x0074_6f01);
-const GEOMETRIC: Purpose = Purpose::custom(0x0074_6f02);
-const SMALL_WORLD: Purpose = Purpose::custom(0x0074_6f03);
 
 /// Why there is no such random graph.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,12 +157,6 @@ fn until_connected<L: Iterator<Item = (u32, u32)>>(
         }
     }
     Err(RandomError::Unlucky { tries: TRIES, advice: advice() })
-}
-
-/// A number in [0, 1) with all bits that an `f64` has.
-fn unit(stream: &mut Stream) -> f64 {
-    let wide = (u64::from(stream.next()) << 32) | u64::from(stream.next());
-    (wide >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
 /// Every pair with the same probability below one, in time of the pairs taken: the pairs skipped before the
