@@ -158,7 +158,7 @@ fn a_truncated_gzip_a_wrong_magic_or_a_label_out_of_range() {
     let mut wrong = images(40);
     wrong[3] = 9;
     put("train-images-idx3-ubyte.gz", &gzip(&wrong));
-    place.refuses_data(mnist, "begins with 2057 where 2051 is expected");
+    place.refuses_data(mnist, "begins with 2057, not 2051");
     put("train-images-idx3-ubyte.gz", &whole);
     put("train-labels-idx1-ubyte.gz", &gzip(&labels(&[0, 12].repeat(20))));
     place.refuses_data(mnist, "12");
@@ -177,7 +177,7 @@ fn numbers_of_a_file_that_are_none() {
     put("csv/node-0/train.csv", "1,0.5\n7,0.5\n");
     place.refuses_data(
         "source = \"csv\"\ndir = \"csv\"",
-        "train.csv, line 2, column 1: 7 is no label",
+        "train.csv, line 2, column 1: 7 is not a label",
     );
     put("csv/node-0/train.csv", "1,0.5\n0,0.5,0.5\n");
     place.refuses_data("source = \"csv\"\ndir = \"csv\"", "line 2");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use lopa_core::draw::Draws;
 
 use super::dataset::Dataset;
-use super::partition::{LEAST, Partition, PartitionError, Pool, even};
+use super::error::DataError;
+use super::partition::{LEAST, Partition, Pool, even};
 use super::shard::Shard;
 use super::table::Table;
 use crate::chance::{self, shuffled};
@@ -80,25 +81,25 @@ impl Deal {
     ///
     /// # Errors
     /// Refuses settings out of range, and says which node has too few samples, and of which class.
-    pub fn shares(&self, table: &Table) -> Result<Vec<Share>, PartitionError> {
+    pub fn shares(&self, table: &Table) -> Result<Vec<Share>, DataError> {
         if self.nodes == 0 {
-            return Err(PartitionError::NoNodes);
+            return Err(DataError::NoNodes);
         }
         if let Some(value) = self.validation
             && !(value > 0.0 && value < 1.0)
         {
             let (name, allowed) = ("validation", "above 0 and below 1");
-            return Err(PartitionError::Setting { name, value, allowed });
+            return Err(DataError::Setting { name, value, allowed });
         }
         let found = table.len();
         let samples = self.samples.unwrap_or(found);
         if samples > found {
-            return Err(PartitionError::Samples { wanted: samples, found });
+            return Err(DataError::TooMany { wanted: samples, found });
         }
         let nodes = self.nodes as usize;
         if samples / nodes < LEAST {
             // Dealt evenly, the last node has least.
-            return Err(PartitionError::Few { node: nodes - 1, found: samples / nodes });
+            return Err(DataError::Few { node: nodes - 1, found: samples / nodes });
         }
         let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, purposes::POOL);
         let mut rows = shuffled(found, &mut stream);
@@ -111,7 +112,7 @@ impl Deal {
         let shares = match self.partition {
             Partition::Iid => deal_evenly(&rows, nodes),
             _ => {
-                let labels = table.labels().ok_or(PartitionError::Real)?;
+                let labels = table.labels().ok_or(DataError::Real)?;
                 let mut by_class = vec![Vec::new(); table.classes().len()];
                 rows.iter().for_each(|&row| by_class[usize::from(labels[row as usize])].push(row));
                 let (classes, seed) = (table.classes(), self.seed);
@@ -134,7 +135,7 @@ impl Deal {
     ///
     /// # Errors
     /// As [`Deal::shares`]; and a matched test needs samples of every class that the node has.
-    pub fn shards(&self, data: Dataset) -> Result<Vec<Shard>, PartitionError> {
+    pub fn shards(&self, data: Dataset) -> Result<Vec<Shard>, DataError> {
         let shares = self.shares(&data.train)?;
         let test = data.test.map(Arc::new);
         let shard = |(node, share): (u32, &Share)| {
@@ -155,7 +156,7 @@ impl Deal {
         node: u32,
         counts: &[usize],
         test: &Arc<Table>,
-    ) -> Result<Arc<Table>, PartitionError> {
+    ) -> Result<Arc<Table>, DataError> {
         let Some(labels) = test.labels() else { return Ok(Arc::clone(test)) };
         let there = test.counts();
         // The class that is used up first.
@@ -163,7 +164,7 @@ impl Deal {
         for (class, (&wanted, &left)) in counts.iter().zip(&there).enumerate() {
             if wanted > 0 && left == 0 {
                 let class = test.classes()[class].name.clone();
-                return Err(PartitionError::Class { node: node as usize, class, wanted: 1, left });
+                return Err(DataError::Short { node: node as usize, class, wanted: 1, left });
             }
             let fewer = |(w, l): (usize, usize)| left * w < l * wanted;
             if wanted > 0 && scarce.is_none_or(fewer) {
@@ -184,10 +185,10 @@ impl Deal {
     }
 
     /// Cuts a node's share in two, at random.
-    fn cut(&self, node: u32, mut share: Vec<u32>) -> Result<Share, PartitionError> {
+    fn cut(&self, node: u32, mut share: Vec<u32>) -> Result<Share, DataError> {
         let found = share.len();
         if found < LEAST {
-            return Err(PartitionError::Few { node: node as usize, found });
+            return Err(DataError::Few { node: node as usize, found });
         }
         let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::CUT);
         chance::shuffle(&mut share, &mut stream);

@@ -1,10 +1,11 @@
-//! Ways to deal samples out to nodes, and why one may fail.
+//! Ways to deal samples out to nodes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use lopa_core::draw::Draws;
 
+use super::error::DataError;
 use super::table::Class;
 use crate::chance::{self, dirichlet};
 use crate::purposes;
@@ -148,11 +149,11 @@ impl Pool<'_> {
     }
 
     /// `classes` random ones for every node, and every class at some node.
-    pub(crate) fn subsets(&self, classes: usize) -> Result<Vec<Vec<u32>>, PartitionError> {
+    pub(crate) fn subsets(&self, classes: usize) -> Result<Vec<Vec<u32>>, DataError> {
         let (present, nodes) = (self.present(), self.nodes as usize);
         if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
         {
-            return Err(PartitionError::Subsets { classes, of: present.len(), nodes: self.nodes });
+            return Err(DataError::Subsets { classes, of: present.len(), nodes: self.nodes });
         }
         let mut held: Vec<Vec<usize>> = (0..self.nodes)
             .map(|node| {
@@ -203,11 +204,11 @@ impl Pool<'_> {
         &self,
         classes: usize,
         samples: Option<usize>,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Vec<u32>>, DataError> {
         let (present, nodes) = (self.present(), self.nodes as usize);
         if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
         {
-            return Err(PartitionError::Subsets { classes, of: present.len(), nodes: self.nodes });
+            return Err(DataError::Subsets { classes, of: present.len(), nodes: self.nodes });
         }
         // A node takes the classes that the fewest have so far, in an order of its own.
         let mut holders = vec![0_usize; self.rows.len()];
@@ -241,9 +242,9 @@ impl Pool<'_> {
     }
 
     /// Every class in proportions of its own.
-    pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Vec<Vec<u32>>, PartitionError> {
+    pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Vec<Vec<u32>>, DataError> {
         if !alpha.is_finite() || alpha < 1e-6 {
-            return Err(PartitionError::Setting {
+            return Err(DataError::Setting {
                 name: "alpha",
                 value: alpha,
                 allowed: "at least 1e-6",
@@ -272,7 +273,7 @@ impl Pool<'_> {
                 Some(node) => poorest = node,
             }
         }
-        Err(PartitionError::Dirichlet { node: poorest, alpha, attempts: ATTEMPTS })
+        Err(DataError::Dirichlet { node: poorest, alpha, attempts: ATTEMPTS })
     }
 
     /// Two classes in given ratios, `samples` in all or as many as there can be.
@@ -280,20 +281,20 @@ impl Pool<'_> {
         &self,
         ratio: LabelRatio,
         samples: Option<usize>,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Vec<u32>>, DataError> {
         let LabelRatio { first, rest, spread } = ratio;
         let [negative, positive] = self.rows else {
-            return Err(PartitionError::NotTwo { classes: self.rows.len() });
+            return Err(DataError::NotTwo { classes: self.rows.len() });
         };
         for (name, value) in [("first", first), ("rest", rest), ("spread", spread)] {
             if !(0.0..=1.0).contains(&value) {
-                return Err(PartitionError::Setting { name, value, allowed: "0 to 1" });
+                return Err(DataError::Setting { name, value, allowed: "0 to 1" });
             }
         }
         for value in [first, rest] {
             if value + spread > 1.0 || value < spread {
                 let allowed = "small enough for ratios to stay within 0 and 1";
-                return Err(PartitionError::Setting { name: "spread", value: spread, allowed });
+                return Err(DataError::Setting { name: "spread", value: spread, allowed });
             }
         }
         let ratios: Vec<f64> = (0..self.nodes)
@@ -333,8 +334,8 @@ impl Pool<'_> {
         Ok(shares)
     }
 
-    fn short(&self, node: usize, class: usize, wanted: usize, left: usize) -> PartitionError {
-        PartitionError::Class { node, class: self.name(class), wanted, left }
+    fn short(&self, node: usize, class: usize, wanted: usize, left: usize) -> DataError {
+        DataError::Short { node, class: self.name(class), wanted, left }
     }
 }
 
@@ -342,115 +343,6 @@ impl Pool<'_> {
 pub(crate) const fn even(all: usize, parts: usize, part: usize) -> usize {
     all / parts + (part < all % parts) as usize
 }
-
-/// Why samples could not be dealt out.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PartitionError {
-    /// There is no node.
-    NoNodes,
-    /// More samples are asked for than there are.
-    Samples {
-        /// How many are asked for.
-        wanted: usize,
-        /// How many there are.
-        found: usize,
-    },
-    /// A node has too few samples to train and to validate with.
-    Few {
-        /// The node.
-        node: usize,
-        /// How many it gets.
-        found: usize,
-    },
-    /// A class has too few samples left for a node.
-    Class {
-        /// The node.
-        node: usize,
-        /// The class.
-        class: String,
-        /// How many samples the node is to get.
-        wanted: usize,
-        /// How many are left.
-        left: usize,
-    },
-    /// Labels are real targets, and only an even deal makes sense.
-    Real,
-    /// Two classes are needed.
-    NotTwo {
-        /// How many there are.
-        classes: usize,
-    },
-    /// So many classes a node do not go with the classes and nodes there are.
-    Subsets {
-        /// Classes of a node.
-        classes: usize,
-        /// Classes there are.
-        of: usize,
-        /// Nodes.
-        nodes: u32,
-    },
-    /// A node gets next to nothing however often proportions are drawn.
-    Dirichlet {
-        /// The node.
-        node: usize,
-        /// The parameter.
-        alpha: f64,
-        /// How often proportions were drawn.
-        attempts: u64,
-    },
-    /// A setting is out of range.
-    Setting {
-        /// Its name.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-}
-
-impl fmt::Display for PartitionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoNodes => write!(f, "there is no node to deal samples out to"),
-            Self::Samples { wanted, found } => {
-                write!(f, "{wanted} samples are asked for, but there are only {found}")
-            }
-            Self::Few { node, found } => write!(
-                f,
-                "node {node} gets {found} samples and needs {LEAST}, to train and to validate with: \
-                 take more samples or fewer nodes"
-            ),
-            Self::Class { node, class, wanted, left } => write!(
-                f,
-                "node {node} is to get {wanted} samples of class \"{class}\", but only {left} are left: \
-                 ask for fewer samples or fewer nodes"
-            ),
-            Self::Real => write!(
-                f,
-                "labels are real targets: deal them out evenly (iid), other ways need classes"
-            ),
-            Self::NotTwo { classes } => {
-                write!(f, "{classes} classes where label ratios need two: pick two of them")
-            }
-            Self::Subsets { classes, of, nodes } => write!(
-                f,
-                "{classes} classes for each of {nodes} nodes do not go with {of} classes: a node can have 1 \
-                 to {of}, and together they must have all"
-            ),
-            Self::Dirichlet { node, alpha, attempts } => write!(
-                f,
-                "node {node} gets fewer than {LEAST} samples in {attempts} draws with alpha = {alpha}: \
-                 take a larger alpha, more samples or fewer nodes"
-            ),
-            Self::Setting { name, value, allowed } => {
-                write!(f, "{name} = {value} is out of range: {allowed}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PartitionError {}
 
 #[cfg(test)]
 mod tests {

@@ -193,6 +193,6 @@ impl DataTable {
         let train = read(file, None)?;
         let width = train.width();
         let test = self.test_file.as_deref().map(|file| read(file, Some(width))).transpose()?;
-        Ok(Dataset::new(train, test)?)
+        Dataset::new(train, test)
     }
 }

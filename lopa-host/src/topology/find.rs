@@ -53,35 +53,6 @@ impl fmt::Display for Found {
     }
 }
 
-/// Why a search did not start.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FindError {
-    /// No network has such a rho.
-    Rho(f64),
-    /// There are too many nodes to search.
-    Nodes(u32),
-    /// There are no nodes.
-    Topology(TopologyError),
-}
-
-impl fmt::Display for FindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rho(rho) => {
-                write!(f, "rho = {rho} cannot be: it is at least 0 and below 1 for any network")
-            }
-            Self::Nodes(nodes) => write!(
-                f,
-                "a search among graphs of {nodes} nodes takes too long: {MOST_NODES_TO_FIND} are the most; for \
-                 more, vary the parameters of a small world or a geometric graph"
-            ),
-            Self::Topology(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for FindError {}
-
 /// A graph whose rho with Metropolis weights is as close to `wanted` as a search of some seconds gets.
 ///
 /// It starts from paths and rings, adds links in random order until rho has fallen to where it should be, and
@@ -91,24 +62,24 @@ impl std::error::Error for FindError {}
 /// let found = lopa_host::topology::find(0.79, 10, 1)?;
 /// assert_eq!(found.topology.nodes(), 10);
 /// assert!(found.off() < 0.01);
-/// # Ok::<(), lopa_host::topology::FindError>(())
+/// # Ok::<(), lopa_host::topology::TopologyError>(())
 /// ```
 ///
 /// # Errors
 /// Refuses a rho outside [0, 1), and fewer nodes than 1 or more than [`MOST_NODES_TO_FIND`].
-pub fn find(wanted: f64, nodes: u32, seed: u64) -> Result<Found, FindError> {
+pub fn find(wanted: f64, nodes: u32, seed: u64) -> Result<Found, TopologyError> {
     if !(0.0..1.0).contains(&wanted) {
-        return Err(FindError::Rho(wanted));
+        return Err(TopologyError::Rho(wanted));
     }
     if nodes > MOST_NODES_TO_FIND {
-        return Err(FindError::Nodes(nodes));
+        return Err(TopologyError::Search(nodes));
     }
-    let path = Topology::path(nodes).map_err(FindError::Topology)?;
+    let path = Topology::path(nodes)?;
     let rho = Weights::metropolis(&path).spectrum().rho();
     let best = Found { topology: path, rho, wanted };
     let mut search = Search { nodes, best, work: WORK };
     for family in [Topology::star, Topology::complete] {
-        search.consider(family(nodes).map_err(FindError::Topology)?);
+        search.consider(family(nodes)?);
     }
     for start in 0..STARTS {
         let mut stream = Draws { seed, node: 0 }.stream(start.into(), purposes::FIND);
@@ -218,10 +189,10 @@ mod tests {
     fn what_cannot_be_is_refused() {
         for rho in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
             let error = find(rho, 10, 0).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("rho = {rho} cannot be")), "{error}");
+            assert_eq!(error, format!("rho must be in [0, 1), got {rho}"));
         }
-        assert_eq!(find(0.5, 0, 0), Err(FindError::Topology(TopologyError::Empty)));
-        assert!(find(0.5, 1_001, 0).unwrap_err().to_string().contains("1000 are the most"));
+        assert_eq!(find(0.5, 0, 0), Err(TopologyError::Empty));
+        assert!(find(0.5, 1_001, 0).unwrap_err().to_string().contains("at most 1000"));
     }
 
     #[test]

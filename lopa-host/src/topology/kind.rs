@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::edge_list::{self, EdgeListError};
-use super::{FindError, Layout, RandomError, Topology, TopologyError, WeightsError, find};
+use super::{BuildError, Layout, Topology, edge_list, find};
 use crate::words::{Form, FormError, serde_as_text};
 
 /// A rho this close to the one asked for is it.
@@ -149,86 +148,6 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Why a kind of graph could not be built.
-#[derive(Debug)]
-pub enum BuildError {
-    /// The kind does not say how many nodes, and nothing else did.
-    Nodes(Kind),
-    /// The kind says how many nodes, and it was not the number asked for.
-    Size {
-        /// The kind.
-        kind: Kind,
-        /// The nodes it has.
-        has: u64,
-        /// The nodes asked for.
-        wanted: u32,
-    },
-    /// The graph was refused.
-    Topology(TopologyError),
-    /// There is no such random graph.
-    Random {
-        /// The kind.
-        kind: Kind,
-        /// Why.
-        error: RandomError,
-    },
-    /// There is no search for such a graph.
-    Find(FindError),
-    /// No graph with this rho was found.
-    Far {
-        /// The rho asked for.
-        wanted: f64,
-        /// The nearest that was found.
-        nearest: f64,
-    },
-    /// The file cannot be read.
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// The file's weights were refused.
-    Weights {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: WeightsError,
-    },
-    /// The file's edge list was refused.
-    EdgeList {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: EdgeListError,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nodes(kind) => write!(f, "`{kind}` needs a node count: pass --nodes"),
-            Self::Size { kind, has, wanted } => {
-                write!(f, "`{kind}` has {has} nodes, not {wanted}: change the one or the other")
-            }
-            Self::Topology(error) => error.fmt(f),
-            Self::Random { kind, error } => write!(f, "`{kind}`: {error}"),
-            Self::Find(error) => error.fmt(f),
-            Self::Far { wanted, nearest } => {
-                write!(
-                    f,
-                    "no graph with rho {wanted} was found, the nearest has {nearest:.4}: ask for that"
-                )
-            }
-            Self::File { path, error } => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Weights { path, error } => write!(f, "{}: {error}", path.display()),
-            Self::EdgeList { path, error } => write!(f, "{}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
-
 impl Kind {
     /// The graph. A number of `nodes` is needed unless the kind says it: a grid, a torus or a file.
     ///
@@ -245,13 +164,13 @@ impl Kind {
     /// Says what is wrong with the number of nodes, a parameter, or the file.
     pub fn build(&self, nodes: impl Into<Option<u32>>, seed: u64) -> Result<Topology, BuildError> {
         let nodes = nodes.into();
-        let random = |error| BuildError::Random { kind: self.clone(), error };
+        let random = |source| BuildError::Random { kind: self.clone(), source };
         let needed = || nodes.ok_or_else(|| BuildError::Nodes(self.clone()));
-        match *self {
-            Self::Path => Topology::path(needed()?).map_err(BuildError::Topology),
-            Self::Ring => Topology::torus(1, needed()?).map_err(BuildError::Topology),
-            Self::Star => Topology::star(needed()?).map_err(BuildError::Topology),
-            Self::Complete => Topology::complete(needed()?).map_err(BuildError::Topology),
+        Ok(match *self {
+            Self::Path => Topology::path(needed()?)?,
+            Self::Ring => Topology::torus(1, needed()?)?,
+            Self::Star => Topology::star(needed()?)?,
+            Self::Complete => Topology::complete(needed()?)?,
             Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
                 let has = u64::from(rows) * u64::from(columns);
                 if let Some(wanted) = nodes.filter(|&nodes| u64::from(nodes) != has) {
@@ -259,27 +178,27 @@ impl Kind {
                 }
                 let grid = matches!(self, Self::Grid { .. });
                 let build = if grid { Topology::grid } else { Topology::torus };
-                build(rows, columns).map_err(BuildError::Topology)
+                build(rows, columns)?
             }
             Self::ErdosRenyi { probability } => {
-                Topology::erdos_renyi(needed()?, probability, seed).map_err(random)
+                Topology::erdos_renyi(needed()?, probability, seed).map_err(random)?
             }
             Self::Geometric { radius } => {
-                Topology::geometric(needed()?, radius, seed).map_err(random)
+                Topology::geometric(needed()?, radius, seed).map_err(random)?
             }
             Self::SmallWorld { neighbours, rewired } => {
-                Topology::small_world(needed()?, neighbours, rewired, seed).map_err(random)
+                Topology::small_world(needed()?, neighbours, rewired, seed).map_err(random)?
             }
             Self::Rho { wanted } => {
-                let found = find(wanted, needed()?, seed).map_err(BuildError::Find)?;
+                let found = find(wanted, needed()?, seed)?;
                 if found.off() > CLOSE {
                     return Err(BuildError::Far { wanted, nearest: found.rho });
                 }
-                Ok(found.topology)
+                found.topology
             }
             Self::File(ref path) => edge_list::parse(&read(path)?, nodes)
-                .map_err(|error| BuildError::EdgeList { path: path.clone(), error }),
-        }
+                .map_err(|source| BuildError::EdgeList { path: path.clone(), source })?,
+        })
     }
 
     /// Where a picture has the nodes.
@@ -298,7 +217,7 @@ impl Kind {
 
 /// The text of a file.
 pub(super) fn read(path: &Path) -> Result<String, BuildError> {
-    std::fs::read_to_string(path).map_err(|error| BuildError::File { path: path.into(), error })
+    std::fs::read_to_string(path).map_err(|source| BuildError::File { path: path.into(), source })
 }
 
 #[cfg(test)]
@@ -381,9 +300,10 @@ mod tests {
         assert!(text("torus 65536x65536", Some(9)).contains("has 4294967296 nodes, not 9"));
         assert!(text("torus 65536x65536", None).contains("too large"));
         assert!(
-            text("geometric 0.01", Some(50)).starts_with("`geometric 0.01`: none of 100 graphs")
+            text("geometric 0.01", Some(50))
+                .starts_with("`geometric 0.01`: none of 100 random graphs")
         );
-        assert!(text("erdos-renyi NaN", Some(5)).contains("not NaN"));
+        assert!(text("erdos-renyi NaN", Some(5)).contains("got NaN"));
         assert!(text("file there/is/none", None).starts_with("cannot read there/is/none: "));
     }
 }

@@ -17,12 +17,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fmt;
-
 use lopa_core::network::Edge;
 
 pub mod drawing;
 pub mod edge_list;
+mod error;
 mod families;
 mod find;
 mod kind;
@@ -31,11 +30,11 @@ mod random;
 pub mod spectrum;
 mod weights;
 
-pub use find::{FindError, Found, MOST_NODES_TO_FIND, find};
-pub use kind::{BuildError, Kind};
+pub use error::{BuildError, TopologyError, WeightsError};
+pub use find::{Found, MOST_NODES_TO_FIND, find};
+pub use kind::Kind;
 pub use layout::Layout;
-pub use random::RandomError;
-pub use weights::{WeightRule, Weights, WeightsError};
+pub use weights::{WeightRule, Weights};
 
 /// The most nodes of a graph.
 pub const MOST_NODES: u32 = 1 << 24;
@@ -59,46 +58,6 @@ pub struct Topology {
     /// Every node's neighbours in ascending order, one node after the other.
     ends: Vec<u32>,
 }
-
-/// Why a graph was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TopologyError {
-    /// There are no nodes.
-    Empty,
-    /// A link names a node there is not, or joins a node to itself.
-    Link(u32, u32),
-    /// No path leads from node 0 to these, which are connected among themselves.
-    Disconnected(Vec<u32>),
-    /// There are more than [`MOST_NODES`] nodes or [`MOST_LINKS`] links.
-    TooLarge,
-}
-
-impl fmt::Display for TopologyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "a network needs at least one node"),
-            Self::Link(a, b) => {
-                write!(f, "link {a}-{b} names a missing node or joins a node to itself")
-            }
-            Self::Disconnected(nodes) => {
-                let shown: Vec<String> = nodes.iter().take(8).map(u32::to_string).collect();
-                let (noun, more) =
-                    (if nodes.len() == 1 { "node" } else { "nodes" }, nodes.len() - shown.len());
-                write!(f, "no path leads from node 0 to {noun} {}", shown.join(", "))?;
-                if more > 0 {
-                    write!(f, " and {more} more")?;
-                }
-                write!(f, ": add a link that connects the network")
-            }
-            Self::TooLarge => write!(
-                f,
-                "the network is too large: at most {MOST_NODES} nodes and {MOST_LINKS} links"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TopologyError {}
 
 impl Topology {
     /// A graph of `nodes` nodes with the given links; a link given twice counts once.

@@ -1,7 +1,6 @@
 //! Graphs by chance: Erdős–Rényi, geometric, small world. The same seed gives the same graph everywhere.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::num::NonZeroU32;
 
 use lopa_core::draw::{Draws, Purpose, Stream};
@@ -13,49 +12,6 @@ use crate::purposes::{ERDOS_RENYI, GEOMETRIC, SMALL_WORLD};
 /// How often a graph is drawn before giving up on a connected one.
 const TRIES: u32 = 100;
 
-/// Why there is no such random graph.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RandomError {
-    /// A parameter is out of range.
-    Parameter {
-        /// Its name.
-        name: &'static str,
-        /// What it may be.
-        range: &'static str,
-        /// What it was.
-        got: f64,
-    },
-    /// No graph drawn was connected.
-    Unlucky {
-        /// How many were drawn.
-        tries: u32,
-        /// What to change.
-        advice: String,
-    },
-    /// The graph itself was refused.
-    Topology(TopologyError),
-}
-
-impl fmt::Display for RandomError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter { name, range, got } => write!(f, "{name} must be {range}, not {got}"),
-            Self::Unlucky { tries, advice } => {
-                write!(f, "none of {tries} graphs drawn was connected: {advice}")
-            }
-            Self::Topology(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RandomError {}
-
-impl From<TopologyError> for RandomError {
-    fn from(error: TopologyError) -> Self {
-        Self::Topology(error)
-    }
-}
-
 /// # Families by chance
 impl Topology {
     /// Erdős and Rényi's: every two nodes are linked with the same `probability`.
@@ -65,22 +21,19 @@ impl Topology {
     /// let graph = Topology::erdos_renyi(20, 0.3, 7)?;
     /// assert_eq!(graph, Topology::erdos_renyi(20, 0.3, 7)?);
     /// assert_ne!(graph, Topology::erdos_renyi(20, 0.3, 8)?);
-    /// # Ok::<(), lopa_host::topology::RandomError>(())
+    /// # Ok::<(), lopa_host::topology::TopologyError>(())
     /// ```
     ///
     /// # Errors
     /// Refuses a probability outside (0, 1], and gives up when no graph drawn is connected.
-    pub fn erdos_renyi(nodes: u32, probability: f64, seed: u64) -> Result<Self, RandomError> {
+    pub fn erdos_renyi(nodes: u32, probability: f64, seed: u64) -> Result<Self, TopologyError> {
         if !(probability > 0.0 && probability <= 1.0) {
             let range = "above 0 and at most 1";
-            return Err(RandomError::Parameter {
-                name: "the probability",
-                range,
-                got: probability,
-            });
+            let (name, value) = ("the probability", probability);
+            return Err(TopologyError::Parameter { name, range, value });
         }
         if probability == 1.0 {
-            return Ok(Self::complete(nodes)?);
+            return Self::complete(nodes);
         }
         let advice = || {
             let enough = libm::log(f64::from(nodes)) / f64::from(nodes);
@@ -95,10 +48,10 @@ impl Topology {
     ///
     /// # Errors
     /// Refuses a radius that is not positive, and gives up when no graph drawn is connected.
-    pub fn geometric(nodes: u32, radius: f64, seed: u64) -> Result<Self, RandomError> {
+    pub fn geometric(nodes: u32, radius: f64, seed: u64) -> Result<Self, TopologyError> {
         if !(radius > 0.0 && radius.is_finite()) {
             let range = "above 0";
-            return Err(RandomError::Parameter { name: "the radius", range, got: radius });
+            return Err(TopologyError::Parameter { name: "the radius", range, value: radius });
         }
         let advice = || {
             let share = libm::log(f64::from(nodes)) / (std::f64::consts::PI * f64::from(nodes));
@@ -121,15 +74,15 @@ impl Topology {
         neighbours: u32,
         rewired: f64,
         seed: u64,
-    ) -> Result<Self, RandomError> {
+    ) -> Result<Self, TopologyError> {
         if neighbours == 0 || !neighbours.is_multiple_of(2) || neighbours >= nodes {
             let (name, range) =
                 ("the number of neighbours", "even, above 0 and below the number of nodes");
-            return Err(RandomError::Parameter { name, range, got: neighbours.into() });
+            return Err(TopologyError::Parameter { name, range, value: neighbours.into() });
         }
         if !(0.0..=1.0).contains(&rewired) {
             let (name, range) = ("the probability of rewiring", "between 0 and 1");
-            return Err(RandomError::Parameter { name, range, got: rewired });
+            return Err(TopologyError::Parameter { name, range, value: rewired });
         }
         let advice = || "try more neighbours, less rewiring, or another seed".to_owned();
         until_connected(nodes, seed, SMALL_WORLD, advice, |stream| {
@@ -145,18 +98,18 @@ fn until_connected<L: Iterator<Item = (u32, u32)>>(
     purpose: Purpose,
     advice: impl Fn() -> String,
     draw: impl Fn(Stream) -> L,
-) -> Result<Topology, RandomError> {
+) -> Result<Topology, TopologyError> {
     if nodes > super::MOST_NODES {
-        return Err(TopologyError::TooLarge.into());
+        return Err(TopologyError::TooLarge);
     }
     for attempt in 0..TRIES {
         let stream = Draws { seed, node: 0 }.stream(attempt.into(), purpose);
         match Topology::new(nodes, draw(stream)) {
             Err(TopologyError::Disconnected(_)) => {}
-            other => return Ok(other?),
+            other => return other,
         }
     }
-    Err(RandomError::Unlucky { tries: TRIES, advice: advice() })
+    Err(TopologyError::Unlucky { tries: TRIES, advice: advice() })
 }
 
 /// Every pair with the same probability below one, in time of the pairs taken: the pairs skipped before the
@@ -299,15 +252,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_with_advice() {
-        let text = |result: Result<Topology, RandomError>| result.unwrap_err().to_string();
+        let text = |result: Result<Topology, TopologyError>| result.unwrap_err().to_string();
         assert_eq!(
             text(Topology::erdos_renyi(50, 0.01, 1)),
-            "none of 100 graphs drawn was connected: try a probability well above ln(nodes)/nodes = 0.08, \
+            "none of 100 random graphs was connected: try a probability well above ln(nodes)/nodes = 0.08, \
              or another seed"
         );
         assert!(text(Topology::geometric(50, 0.05, 1)).contains("= 0.16, or another seed"));
         for p in [0.0, -0.1, 1.5, f64::NAN] {
-            assert!(text(Topology::erdos_renyi(5, p, 1)).contains("above 0 and at most 1, not"));
+            assert!(text(Topology::erdos_renyi(5, p, 1)).contains("above 0 and at most 1, got"));
         }
         for radius in [0.0, -1.0, f64::INFINITY, f64::NAN] {
             assert!(text(Topology::geometric(5, radius, 1)).contains("the radius must be above 0"));
@@ -316,9 +269,9 @@ mod tests {
             assert!(text(Topology::small_world(nodes, k, 0.1, 1)).contains("must be even"));
         }
         assert!(text(Topology::small_world(10, 2, -0.1, 1)).contains("rewiring must be between"));
-        assert_eq!(Topology::erdos_renyi(0, 0.5, 1), Err(TopologyError::Empty.into()));
-        assert_eq!(Topology::geometric(0, 0.5, 1), Err(TopologyError::Empty.into()));
-        assert_eq!(Topology::geometric(u32::MAX, 0.5, 1), Err(TopologyError::TooLarge.into()));
+        assert_eq!(Topology::erdos_renyi(0, 0.5, 1), Err(TopologyError::Empty));
+        assert_eq!(Topology::geometric(0, 0.5, 1), Err(TopologyError::Empty));
+        assert_eq!(Topology::geometric(u32::MAX, 0.5, 1), Err(TopologyError::TooLarge));
     }
 
     #[test]
