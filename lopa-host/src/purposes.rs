@@ -32,7 +32,7 @@ purposes! {
     CUT = 0xda_7a02;
     /// Data: the classes of a node.
     CLASSES = 0xda_7a03;
-    /// Data: who gets a class that no node has drawn.
+    /// Data: which node gets a class that none has drawn.
     REPAIR = 0xda_7a04;
     /// Data: the proportions of a Dirichlet partition.
     PROPORTIONS = 0xda_7a05;

@@ -1,4 +1,4 @@
-//! Random quadratics: problems with a closed form for every node, which need no data.
+//! Random quadratics: a problem with a closed form for every node, which needs no data.
 
 use lopa_core::draw::{Draws, Stream};
 use lopa_core::problem::ProblemError;
@@ -13,7 +13,7 @@ pub struct QuadraticRecipe {
     pub outer: usize,
     /// p: the length of a node's own variable.
     pub inner: usize,
-    /// How far nodes differ: 0 not at all, 1 as much as they have in common.
+    /// How much nodes differ: 0 not at all, 1 as much as they have in common.
     pub heterogeneity: f32,
     /// The seed.
     pub seed: u64,

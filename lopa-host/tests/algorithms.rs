@@ -162,7 +162,7 @@ fn what_only_lopa_does_is_refused_for_others() {
     let path = write(dir.path(), AlgorithmName::Slam, &[("[run]", "[links]\nbaud = 9600\n[run]")]);
     let output = lopa(dir.path(), &["run", &path, "--out", "x"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("links: slam runs in one memory only"), "{}", said(&output));
+    assert!(said(&output).contains("links: slam runs in-process only"), "{}", said(&output));
     let path = write(dir.path(), AlgorithmName::Slam, &[]);
     let output = lopa(dir.path(), &["shard", &path, "--out", "x"]);
     assert_eq!(output.status.code(), Some(2));

@@ -340,7 +340,7 @@ fn libsvm_is_sparse_and_counts_from_one() {
         ("1 1:nan\n", ", line 1, column 2: nan is not finite"),
         ("x 1:1\n", ", line 1, column 1: \"x\" is not a number"),
         ("3 1:1\n", ", line 1, column 1: 3 is not a label"),
-        ("1 9:1\n", ", line 1, column 2: 9 features where the width asked for has 8"),
+        ("1 9:1\n", ", line 1, column 2: 9 features where the training file has 8"),
     ] {
         let bad = folder.file("bad", text);
         let text = words(&bad, libsvm::read(&bad, LabelKind::Binary, Some(8)));

@@ -119,7 +119,7 @@ fn blobs_and_budgets_are_written() {
     let output = lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]);
     assert!(output.status.success(), "{}", said(&output));
     let printed = String::from_utf8(output.stdout).unwrap();
-    for what in ["blobs", "flash, bytes", "RAM, bytes", "a round, seconds", "checkpoint, bytes"] {
+    for what in ["blobs", "flash, bytes", "RAM, bytes", "round, seconds", "checkpoint, bytes"] {
         assert!(printed.contains(what), "{printed}");
     }
     let bytes = fs::read(dir.path().join("blobs/node-3.blob")).unwrap();

@@ -33,7 +33,7 @@ fn a_network_is_described() {
         "network        grid 3x4",
         "nodes          12",
         "links          17",
-        "links a node   2 to 4, 2.83 on average",
+        "links per node 2 to 4, 2.83 on average",
         "UARTs          4 at node 5, the busiest",
         "diameter       5",
         "   4   0.3000  0: 0.2500  5: 0.2000  8: 0.2500",
@@ -135,7 +135,7 @@ fn a_rho_is_found_kept_and_run() {
     assert!(run.status.success(), "{}", said(&run));
 
     let far = lopa(path, &["--rho", "0.99", "--nodes", "3"]);
-    assert!(far.status.success() && said(&far).contains("comes closer to rho = 0.99"));
+    assert!(far.status.success() && said(&far).contains("with a rho closer to 0.99 was found"));
 }
 
 #[test]
@@ -182,18 +182,18 @@ fn every_mistake_is_status_2_and_says_what_to_do() {
         (&["--rho", "nan", "--nodes", "10"], "rho must be in [0, 1), got"),
         (&["--rho", "0.5"], "--rho needs a node count: pass --nodes"),
         (&["--rho", "0.5", "--nodes", "100000"], "at most 1000"),
-        (&["ring", "--rho", "0.5", "--nodes", "10"], "leave the name"),
+        (&["ring", "--rho", "0.5", "--nodes", "10"], "omit the name"),
         (&[], "name a network"),
-        (&["ring", "--list"], "leave the name out"),
+        (&["ring", "--list"], "omit the name"),
         (&["ring", "--nodes", "2", "--weights", "bad.csv"], "bad.csv: row 0, column 1"),
         (&["ring", "--nodes", "3", "--weights", "good.csv"], "for 2 nodes, but the network has 3"),
         (&["--nodes", "3", "--weights", "good.csv"], "for 2 nodes, not 3"),
         (&["--weights", "none.csv"], "none.csv"),
         (&["none.toml"], "none.toml"),
         (&["bad.toml"], "did you mean `nodes`?"),
-        (&["bad.toml", "--nodes", "3"], "leave --nodes"),
-        (&["ring", "--nodes", "20000", "--weights-out", "a.csv"], "10000 are the most"),
-        (&["ring", "--nodes", "4", "--svg", "a", "--edges", "a"], "give each a file"),
+        (&["bad.toml", "--nodes", "3"], "omit --nodes"),
+        (&["ring", "--nodes", "20000", "--weights-out", "a.csv"], "at most 10000 nodes"),
+        (&["ring", "--nodes", "4", "--svg", "a", "--edges", "a"], "name a separate file for each"),
         (&["ring", "--nodes", "4", "--svg", "no/such/folder/a.svg"], "cannot write no/such"),
         (&["ring", "--nodes", "4", "--svg", "."], "cannot write ."),
     ] {

@@ -41,24 +41,24 @@ use crate::data::{DataTable, Validation};
 use crate::topology::{Kind, WeightRule};
 use crate::words;
 
-/// A file, read and checked.
+/// An experiment, read from a file and checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Who talks to whom.
+    /// The network.
     pub network: NetworkTable,
-    /// What is learned.
+    /// The problem.
     pub problem: ProblemTable,
-    /// What it is learned from.
+    /// The data it is learned from.
     #[serde(default)]
     pub data: DataTable,
-    /// How it is learned.
+    /// The algorithm that learns it.
     pub algorithm: AlgorithmTable,
-    /// How nodes are linked; without it their vectors are mixed in one memory.
+    /// How nodes are linked; without it their vectors are mixed in-process.
     pub links: Option<LinksTable>,
-    /// For how long, and what is kept.
+    /// How long it runs, and what is recorded.
     pub run: RunTable,
-    /// The boards that learn, for `lopa fleet`; nothing else looks at it.
+    /// The boards that learn, for `lopa fleet`; no other command reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetTable>,
 }
@@ -98,7 +98,7 @@ impl Experiment {
     /// Reads a file. Paths in it are relative to its folder.
     ///
     /// # Errors
-    /// Names the line of what nobody understands, with the nearest word there is, and values out of range.
+    /// Names the line of a key or value that is unknown, with the nearest known one, and values out of range.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
@@ -154,10 +154,10 @@ impl Experiment {
             return value("run.iterations is 0: at least one round is needed");
         }
         if self.run.record_every == 0 {
-            return value("run.record_every is 0: at least every round, 1, is needed");
+            return value("run.record_every is 0: at least 1 is needed");
         }
         if self.run.checkpoint_every == Some(0) {
-            return value("run.checkpoint_every is 0: at least every round, 1, is needed");
+            return value("run.checkpoint_every is 0: at least 1 is needed");
         }
         match self.run.x0 {
             Start::Number(a) | Start::Random { random: a } if !a.is_finite() => {
@@ -168,7 +168,9 @@ impl Experiment {
         if let Validation::Part(part) = self.data.validation
             && !(part > 0.0 && part < 1.0)
         {
-            return value("data.validation is out of range: above 0 and below 1, or \"same\"");
+            return value(
+                "data.validation is out of range: it must be above 0 and below 1, or \"same\"",
+            );
         }
         if let Some(links) = &self.links {
             links.check()?;
@@ -180,7 +182,7 @@ impl Experiment {
         let name = self.algorithm.name;
         if self.links.is_some() && name.scheme().is_none() {
             return Err(ConfigError::Value(format!(
-                "links: {name} runs in one memory only, lopa-lg and lopa-gt over links: leave the table out"
+                "links: {name} runs in-process only; just lopa-lg and lopa-gt run over links: remove the table"
             )));
         }
         Ok(())
@@ -210,7 +212,9 @@ impl LinksTable {
             ("reorder", self.reorder),
         ] {
             if !(0.0..1.0).contains(&chance) {
-                let what = format!("links.{name} = {chance} is out of range: 0 to below 1");
+                let what = format!(
+                    "links.{name} = {chance} is out of range: it must be a probability in [0, 1)"
+                );
                 return Err(ConfigError::Value(what));
             }
         }
@@ -234,10 +238,10 @@ impl FleetTable {
             }
             let before = &self.node[..index];
             if before.iter().any(|other| other.id == id) {
-                return wrong(format!("fleet.node: id {id} is there twice"));
+                return wrong(format!("fleet.node: id {id} is given twice"));
             }
             if before.iter().any(|other| other.port == node.port) {
-                return wrong(format!("fleet.node: port {:?} is there twice", node.port));
+                return wrong(format!("fleet.node: port {:?} is given twice", node.port));
             }
         }
         Ok(())
@@ -319,12 +323,12 @@ mod tests {
             (
                 "[run]",
                 "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 1, port = \"b\" }]\n[run]",
-                "id 1 is there twice",
+                "id 1 is given twice",
             ),
             (
                 "[run]",
                 "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 2, port = \"a\" }]\n[run]",
-                "port \"a\" is there twice",
+                "port \"a\" is given twice",
             ),
         ] {
             let error = Experiment::parse(&GOOD.replace(from, to)).unwrap_err().to_string();

@@ -29,9 +29,9 @@ pub struct NetworkTable {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ProblemTable {
-    /// Hyper-parameters of logistic regression.
+    /// Hyperparameters of logistic regression.
     Logistic {},
-    /// Hyper-parameters of ridge regression.
+    /// Hyperparameters of ridge regression.
     Ridge {},
     /// A shared sigmoid layer with a personal softmax head.
     SharedLayer {
@@ -42,28 +42,28 @@ pub enum ProblemTable {
     },
     /// A starting point for a classifier that adapts in one step.
     MetaLogistic {
-        /// One over the step.
+        /// One over the step size.
         nu: f32,
     },
     /// A starting point for a regression that adapts in one step.
     MetaSquared {
-        /// One over the step.
+        /// One over the step size.
         nu: f32,
     },
-    /// Random quadratics with a closed form, which need no data: the yardstick.
+    /// Random quadratics with a closed form, which need no data: a yardstick.
     Quadratic {
         /// n: the length of the shared variable.
         outer: usize,
         /// p: the length of a node's own variable.
         inner: usize,
-        /// How far nodes differ: 0 not at all, 1 as much as they have in common.
+        /// How much nodes differ: 0 not at all, 1 as much as they have in common.
         #[serde(default = "unit")]
         heterogeneity: f32,
     },
 }
 
 impl ProblemTable {
-    /// The labels it learns from; none for a quadratic, which knows no samples.
+    /// The labels it learns from; none for a quadratic, which has no samples.
     #[must_use]
     pub const fn labels(&self) -> Option<LabelKind> {
         match self {
@@ -75,32 +75,32 @@ impl ProblemTable {
     }
 }
 
-/// The table `links`: nodes talk over serial lines, in simulated time. The results are the same bits.
+/// The table `links`: nodes talk over serial lines, in simulated time. The results have the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinksTable {
     /// How nodes are wired.
     pub wiring: Wires,
-    /// Bits a second.
+    /// Bits per second.
     pub baud: u32,
-    /// Elements of x that travel in a frame.
+    /// Elements of x per frame.
     pub chunk: u32,
-    /// Microseconds a node computes in a round.
+    /// Microseconds of computation per round.
     pub compute: u64,
-    /// The chance that a frame is lost.
+    /// The probability that a frame is lost.
     pub drop: f32,
-    /// The chance that a frame is damaged.
+    /// The probability that a frame is damaged.
     pub corrupt: f32,
-    /// The chance that a frame comes twice.
+    /// The probability that a frame arrives twice.
     pub duplicate: f32,
-    /// The chance that a frame is overtaken by those behind it.
+    /// The probability that a frame is overtaken by later ones.
     pub reorder: f32,
     /// The longest extra delay of a frame, in microseconds.
     pub delay: u64,
     /// The seed of the faults.
     pub seed: u64,
-    /// A file with a key, as `lopa key` makes it: frames are encrypted and authenticated with it. The results are the
-    /// same bits.
+    /// A file with a key, made by `lopa key`: frames are encrypted and authenticated with it. The results have the same
+    /// bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
 }
@@ -127,11 +127,11 @@ impl Default for LinksTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wires {
-    /// A line of its own for each pair of neighbours.
+    /// A separate line for each pair of neighbours.
     Direct,
-    /// One line a node, to a router.
+    /// One line per node, to a router.
     Routed,
-    /// One line for all.
+    /// One line that all nodes share.
     Bus,
 }
 
@@ -141,7 +141,7 @@ pub enum Wires {
 pub struct FleetTable {
     /// The board: a folder of `firmware`.
     pub board: Option<String>,
-    /// Which node is where.
+    /// Where each node is plugged in.
     #[serde(default)]
     pub node: Vec<FleetNode>,
 }
@@ -167,16 +167,16 @@ pub struct RunTable {
     /// The seed of batches, partitions and synthetic data.
     #[serde(default = "one")]
     pub seed: u64,
-    /// A row of metrics every so many rounds.
+    /// How many rounds lie between rows of metrics.
     #[serde(default = "hundred")]
     pub record_every: u64,
-    /// What is measured: a list of names, "default" or "all".
+    /// The metrics: a list of names, "default" or "all".
     #[serde(default)]
     pub metrics: Choice,
-    /// Whether losses and accuracies of every single node are kept too, in `nodes.csv`.
+    /// Whether the losses and accuracies of each node are recorded too, in `nodes.csv`.
     #[serde(default)]
     pub per_node: bool,
-    /// A checkpoint every so many rounds; every half minute if not given.
+    /// How many rounds lie between checkpoints; half a minute if not given.
     pub checkpoint_every: Option<u64>,
     /// Where x starts: a number for every element, a CSV file, or `{ random = 0.1 }`.
     #[serde(default)]
@@ -191,7 +191,7 @@ pub enum Start {
     Number(f32),
     /// The numbers of a file, separated by commas or lines.
     File(PathBuf),
-    /// Uniform random numbers, drawn from the run's seed. A layer needs them: equal units stay equal for ever.
+    /// Uniform random numbers, drawn from the run's seed. A shared layer needs them: equal units stay equal for ever.
     Random {
         /// They lie between minus this and this.
         random: f32,

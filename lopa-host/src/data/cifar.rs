@@ -31,8 +31,7 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
     Ok(Dataset { train, test: Some(test) })
 }
 
-/// The records of one or more files, one after the other. All ten classes are known, also those that do not
-/// occur.
+/// The records of one or more files, one after the other. The table has all ten classes, even those that do not occur.
 ///
 /// # Errors
 /// Names the file, the record and what is wrong with it.

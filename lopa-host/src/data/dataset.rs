@@ -1,4 +1,4 @@
-//! A table to learn from and one to judge by.
+//! A table to learn from and one to test with.
 
 use lopa_core::draw::Draws;
 
@@ -22,13 +22,12 @@ use crate::purposes;
 pub struct Dataset {
     /// To be dealt out for training and validation.
     pub train: Table,
-    /// For nobody but the judge.
+    /// For tests only.
     pub test: Option<Table>,
 }
 
 impl Dataset {
-    /// Puts two parts together. Where labels are numbers without a name, both get the classes of the part
-    /// that has more.
+    /// Combines two parts. Where labels are numbers without a name, both get the classes of the part that has more.
     ///
     /// # Errors
     /// Refuses parts of different widths, encodings or classes.

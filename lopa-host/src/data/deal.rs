@@ -1,4 +1,4 @@
-//! Dealing samples out: everyone's share, cut into training and validation.
+//! Dealing samples out: each node's share, split into training and validation.
 
 use std::sync::Arc;
 
@@ -31,26 +31,26 @@ use crate::purposes;
 pub struct Deal {
     /// How many nodes there are.
     pub nodes: u32,
-    /// Who gets what.
+    /// The way samples are dealt out.
     pub partition: Partition,
-    /// How many samples are dealt out, drawn from all; without it, as many as can be.
+    /// How many samples are dealt out, drawn from all; without it, as many as possible.
     pub samples: Option<usize>,
-    /// The part of a node's share that is for validation, above 0 and below 1; without it, both levels have all.
+    /// The part of a node's share that is for validation, above 0 and below 1; without it, both levels use all of it.
     pub validation: Option<f64>,
-    /// What nodes are judged by.
+    /// What nodes are tested with.
     pub test: TestPart,
-    /// The seed: the same seed, the same shards.
+    /// The seed: the same seed gives the same shards.
     pub seed: u64,
 }
 
-/// What nodes are judged by.
+/// What nodes are tested with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TestPart {
-    /// All by the whole test part.
+    /// All nodes with the whole test part.
     #[default]
     Common,
-    /// Each by as many test samples as have its own mixture of classes, copied: a personal model need not know
-    /// what its node never sees. Real targets have no classes, and a common test.
+    /// Each node with as many test samples as possible in its own mixture of classes: a personal model need not know
+    /// classes that its node never sees. Real targets have no classes, so the test is common.
     Matched,
 }
 
@@ -98,12 +98,12 @@ impl Deal {
         }
         let nodes = self.nodes as usize;
         if samples / nodes < LEAST {
-            // Dealt evenly, the last node has least.
+            // With an even deal the last node gets the fewest.
             return Err(DataError::Few { node: nodes - 1, found: samples / nodes });
         }
         let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, purposes::POOL);
         let mut rows = shuffled(found, &mut stream);
-        // These two take of each class what they need.
+        // These two take what they need from each class.
         let picky =
             matches!(self.partition, Partition::LabelRatio(_) | Partition::EqualSubsets { .. });
         if !picky {
@@ -150,7 +150,7 @@ impl Deal {
         (0..).zip(&shares).map(shard).collect()
     }
 
-    /// As many test samples as can be had with classes in the proportions of `counts`.
+    /// As many test samples as possible with classes in the proportions of `counts`.
     fn matched(
         &self,
         node: u32,
@@ -159,7 +159,7 @@ impl Deal {
     ) -> Result<Arc<Table>, DataError> {
         let Some(labels) = test.labels() else { return Ok(Arc::clone(test)) };
         let there = test.counts();
-        // The class that is used up first.
+        // The class that runs out first.
         let mut scarce = None;
         for (class, (&wanted, &left)) in counts.iter().zip(&there).enumerate() {
             if wanted > 0 && left == 0 {
@@ -184,7 +184,7 @@ impl Deal {
         Ok(Arc::new(test.gather(&rows)))
     }
 
-    /// Cuts a node's share in two, at random.
+    /// Splits a node's share in two, at random.
     fn cut(&self, node: u32, mut share: Vec<u32>) -> Result<Share, DataError> {
         let found = share.len();
         if found < LEAST {

@@ -1,4 +1,4 @@
-//! MNIST, and whatever else comes as IDX files of images and labels (Fashion-MNIST, KMNIST, EMNIST digits).
+//! MNIST, and other IDX files of images and labels (Fashion-MNIST, KMNIST, EMNIST digits).
 //!
 //! ```
 //! use std::fs;
@@ -32,7 +32,7 @@ const LABELS: u32 = 2049;
 pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
     let folder = folder.as_ref();
     let part = |part: &str| {
-        // Some mirrors write a point for the first dash of the ending.
+        // Some mirrors write a point instead of the first dash of the ending.
         let find = |ending: &str| {
             let names =
                 [format!("{part}-{ending}"), format!("{part}-{}", ending.replacen('-', ".", 1))];

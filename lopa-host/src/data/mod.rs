@@ -1,19 +1,19 @@
 //! Data: read from files, brought to one form, dealt out to nodes.
 //!
-//! Files become a [`Table`], in each of these forms plain or gzipped (told apart by their first bytes):
+//! Files become a [`Table`]. Each of these forms may be plain or gzipped; the first bytes tell:
 //!
 //! - [`mnist`], [`covtype`], [`cifar`]: the public originals, as their owners publish them;
-//! - [`csv`], [`libsvm`]: anybody's own;
+//! - [`csv`], [`libsvm`]: your own files;
 //! - [`folders`]: one folder per node, already dealt out.
 //!
 //! [`synthetic`] data needs no files.
 //!
-//! The public originals come from their servers with [`fetch`](mod@fetch).
+//! [`fetch`](mod@fetch) downloads the public originals.
 //!
 //! [`DataTable`] does all of that as the table `data` of a file says.
 //!
-//! A [`Dataset`] is a table to learn from and one to judge by. [`Dataset::pick`] keeps some classes, a
-//! [`Deal`] hands the rest out to nodes, [`standardise`] brings the features to one scale.
+//! A [`Dataset`] is a table to learn from and one to test with. [`Dataset::pick`] keeps some classes, a [`Deal`] hands
+//! the rest out to nodes, and [`standardise`] brings the features to one scale.
 //!
 //! ```no_run
 //! use lopa_host::data::{Deal, Partition, mnist, standardise};

@@ -24,17 +24,17 @@ use crate::words::{Form, FormError, serde_as_text};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Partition {
-    /// Everyone gets the same mixture and, to within one, as many.
+    /// All nodes get the same mixture and, to within one, the same number.
     #[default]
     Iid,
-    /// Every node gets some of the classes, drawn at random, and a class is shared evenly by those that have
-    /// it. Every class goes to someone.
+    /// Every node gets some of the classes, drawn at random, and nodes with the same class share it evenly. No class is
+    /// left out.
     LabelSubsets {
         /// How many classes a node gets.
         classes: usize,
     },
-    /// Every node gets as many samples, to within one, and as many of each of its classes. Which classes a node gets
-    /// is drawn at random, and every class goes to as many nodes, to within one.
+    /// Every node gets, to within one, the same number of samples, and of each of its classes. Which classes it gets is
+    /// drawn at random, and every class goes, to within one, to the same number of nodes.
     EqualSubsets {
         /// How many classes a node gets.
         classes: usize,
@@ -44,21 +44,21 @@ pub enum Partition {
         /// Its parameter: the smaller, the more nodes differ.
         alpha: f64,
     },
-    /// Two classes, in half of the nodes mostly the one and in the rest mostly the other.
+    /// Two classes: half of the nodes get mostly the one, the others mostly the other.
     LabelRatio(LabelRatio),
 }
 
-/// The share of positive samples (class 1) that nodes get. All nodes get, to within one, as many samples.
+/// The share of positive samples (class 1) that nodes get. All nodes get, to within one, the same number of samples.
 ///
-/// The default is the paper's: 0.8 + a in the first half of the nodes, 0.35 + a in the rest, with a drawn
-/// uniformly from -0.15 to 0.15 for every node.
+/// The default is the paper's: 0.8 + a in the first half of the nodes and 0.35 + a in the rest, with a drawn uniformly
+/// from -0.15 to 0.15 for every node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LabelRatio {
     /// In the first half of the nodes.
     pub first: f64,
     /// In the rest.
     pub rest: f64,
-    /// How far a node may be off.
+    /// How far a node's share may be from that.
     pub spread: f64,
 }
 
@@ -122,12 +122,12 @@ impl fmt::Display for Partition {
 
 serde_as_text!(Partition);
 
-/// How often proportions are drawn again when a node gets next to nothing.
+/// How often proportions are drawn again when a node gets too few samples.
 const ATTEMPTS: u64 = 100;
 /// One sample to train with and one to validate with.
 pub(crate) const LEAST: usize = 2;
 
-/// What is dealt out: rows in a random order, by class.
+/// The rows to deal out, in a random order, by class.
 pub(crate) struct Pool<'a> {
     pub(crate) rows: &'a [Vec<u32>],
     pub(crate) classes: &'a [Class],
@@ -148,7 +148,7 @@ impl Pool<'_> {
         vec![Vec::new(); self.nodes as usize]
     }
 
-    /// `classes` random ones for every node, and every class at some node.
+    /// `classes` random classes for every node, and every class at some node.
     pub(crate) fn subsets(&self, classes: usize) -> Result<Vec<Vec<u32>>, DataError> {
         let (present, nodes) = (self.present(), self.nodes as usize);
         if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
@@ -171,7 +171,7 @@ impl Pool<'_> {
             if holders[missing] > 0 {
                 continue;
             }
-            // There are at least as many places as classes, so some class has two.
+            // There are at least as many places as classes, so some class has two places.
             let mut spare = Vec::new();
             for (node, held) in held.iter().enumerate() {
                 let twice = held.iter().enumerate().filter(|&(_, &class)| holders[class] > 1);
@@ -199,7 +199,7 @@ impl Pool<'_> {
         Ok(shares)
     }
 
-    /// `classes` for every node and as many samples of each, `samples` in all or as many as there can be.
+    /// `classes` for every node and the same number of samples of each, `samples` in all or as many as possible.
     pub(crate) fn equal_subsets(
         &self,
         classes: usize,
@@ -210,7 +210,7 @@ impl Pool<'_> {
         {
             return Err(DataError::Subsets { classes, of: present.len(), nodes: self.nodes });
         }
-        // A node takes the classes that the fewest have so far, in an order of its own.
+        // A node takes the classes that the fewest nodes have so far, in its own random order.
         let mut holders = vec![0_usize; self.rows.len()];
         let mut held = Vec::with_capacity(nodes);
         for node in 0..self.nodes {
@@ -276,7 +276,7 @@ impl Pool<'_> {
         Err(DataError::Dirichlet { node: poorest, alpha, attempts: ATTEMPTS })
     }
 
-    /// Two classes in given ratios, `samples` in all or as many as there can be.
+    /// Two classes in given ratios, `samples` in all or as many as possible.
     pub(crate) fn ratio(
         &self,
         ratio: LabelRatio,
@@ -293,7 +293,7 @@ impl Pool<'_> {
         }
         for value in [first, rest] {
             if value + spread > 1.0 || value < spread {
-                let allowed = "small enough for ratios to stay within 0 and 1";
+                let allowed = "it must keep all ratios between 0 and 1";
                 return Err(DataError::Setting { name: "spread", value: spread, allowed });
             }
         }
@@ -311,7 +311,7 @@ impl Pool<'_> {
         };
         let nodes = ratios.len();
         let all = samples.unwrap_or_else(|| {
-            // What is needed of either class grows with the size: halve the interval.
+            // The need for either class grows with the size: bisect.
             let (mut good, mut bad) = (0, (negative.len() + positive.len()) / nodes + 1);
             while bad - good > 1 {
                 let middle = good.midpoint(bad);

@@ -1,4 +1,4 @@
-//! Files, plain or gzipped, read as they come: never more memory than there is data.
+//! Files, plain or gzipped, read piece by piece: memory grows with the data, not with what a header claims.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::error::{Fault, FileError, Place};
 
-/// The most feature values one file may hold (1 GiB of floats): a damaged or hostile file ends here.
+/// The most feature values in one file (1 GiB of floats): damaged and hostile files stop here.
 pub(crate) const MOST_VALUES: usize = 1 << 28;
 
 /// An open file, decompressed on the way if it is gzipped.
@@ -41,13 +41,13 @@ impl Reader {
         FileError::new(&self.file, place, fault)
     }
 
-    /// Bytes up to the end or `most` of them, appended; how many came.
+    /// Appends bytes up to the end, at most `most`, and returns how many.
     pub(crate) fn read_to(&mut self, out: &mut Vec<u8>, most: u64) -> Result<usize, FileError> {
         let read = (&mut self.bytes).take(most).read_to_end(out);
         read.map_err(|error| self.io(&error))
     }
 
-    /// Bytes up to and with the next newline, or the end, or `most` of them, appended; how many came.
+    /// Appends bytes up to and including the next newline, at most `most`, and returns how many.
     pub(crate) fn read_line(&mut self, out: &mut Vec<u8>, most: u64) -> Result<usize, FileError> {
         let read = (&mut self.bytes).take(most).read_until(b'\n', out);
         read.map_err(|error| self.io(&error))
@@ -70,7 +70,7 @@ fn plain(error: &io::Error) -> Fault {
     }
 }
 
-/// The first of the names that is in the folder, as it is or with `.gz`.
+/// The first of the names that exists in the folder, plain or with `.gz`.
 pub(crate) fn find(folder: &Path, names: &[&str]) -> Option<PathBuf> {
     names
         .iter()

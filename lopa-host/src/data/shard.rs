@@ -1,4 +1,4 @@
-//! What one node has.
+//! The data of one node.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Standardisation: mean 0 and deviation 1 for every feature, learned from training samples alone.
+//! Standardisation: mean 0 and deviation 1 for every feature, learned from training samples only.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use super::shard::Shard;
 use super::table::{Table, Values};
 use super::text::{Lines, bare, excerpt};
 
-/// What was learned of every feature.
+/// The mean and deviation of every feature.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Standard {
         Ok(())
     }
 
-    /// Writes what was learned: a line `mean,deviation` a feature, which reads back to the same bits.
+    /// Writes one line `mean,deviation` per feature, which reads back to the same bits.
     ///
     /// # Errors
     /// Passes on what `out` refuses.
@@ -157,8 +157,8 @@ impl Standard {
     }
 }
 
-/// Standardises shards: learned from the training samples of all nodes, applied to training, validation and
-/// test. Images stay as they are, scaled by 1/255 when they are read, and nothing is learned.
+/// Standardises shards: learned from the training samples of all nodes, applied to training, validation and test
+/// samples. Images stay as they are, because they are scaled by 1/255 when they are read; then nothing is returned.
 ///
 /// # Errors
 /// Refuses shards of different widths, and bytes among floats.
@@ -168,7 +168,7 @@ pub fn standardise(shards: &mut [Shard]) -> Result<Option<Standard>, DataError> 
         return Ok(None);
     }
     let standard = Standard::learn(shards.iter().map(|shard| &shard.train))?;
-    // A test that nodes have in common is done once and stays in common.
+    // Test samples that nodes share are scaled once and stay shared.
     let mut tests: HashMap<*const Table, (Arc<Table>, Arc<Table>)> = HashMap::new();
     for shard in shards {
         standard.apply(&mut shard.train)?;

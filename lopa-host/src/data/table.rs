@@ -32,7 +32,7 @@ impl Values {
     }
 }
 
-/// Labels, one a row.
+/// Labels, one per row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Targets {
     /// Classes, numbered as in [`Table::classes`].
@@ -58,7 +58,7 @@ impl Targets {
     }
 }
 
-/// A class: what the file calls it and what people do.
+/// A class: its label in the file, and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
     /// The label in the original file.
@@ -102,7 +102,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Puts rows and labels together.
+    /// Combines rows and labels.
     ///
     /// # Errors
     /// Refuses empty sets, shapes that do not fit, floats that are not finite, and classes without a name.
@@ -125,7 +125,7 @@ impl Table {
         Ok(table)
     }
 
-    /// A table that its maker knows to be sound.
+    /// A table that the caller has checked.
     pub(crate) fn trusted(
         values: Values,
         width: usize,
@@ -224,10 +224,10 @@ impl Table {
         })
     }
 
-    /// The samples of the named classes alone, which are numbered as they are named: of two, the first
-    /// is the negative one (0) and the second the positive one (1). Works in place.
+    /// Only the samples of the named classes, which are numbered in the order of the names: of two, the first is the
+    /// negative one (0) and the second the positive one (1). Works in place.
     ///
-    /// A name is the class's own in any case ("lodgepole pine"), a part that no other class has
+    /// A class is named by its name in upper or lower case ("lodgepole pine"), a part of it that no other class has
     /// ("Lodgepole"), or its label in the original file ("2").
     ///
     /// # Errors

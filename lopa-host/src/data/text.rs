@@ -77,7 +77,7 @@ pub(crate) fn bare(cell: &str) -> &str {
 
 /// A finite number.
 pub(crate) fn number(cell: &str) -> Result<f32, Fault> {
-    // Most numbers of most files are short and whole, and exact as floats.
+    // Most numbers in most files are short and whole, and exact as floats.
     if (1..=7).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit()) {
         let digit = |whole: u32, byte: u8| 10 * whole + u32::from(byte - b'0');
         return Ok(cell.bytes().fold(0, digit) as f32);
@@ -89,7 +89,7 @@ pub(crate) fn number(cell: &str) -> Result<f32, Fault> {
     }
 }
 
-/// As much of a cell as an error message bears.
+/// As much of a cell as fits in an error message.
 pub(crate) fn excerpt(cell: &str) -> String {
     let mut text: String = cell.chars().take(24).collect();
     if text.len() < cell.len() {
@@ -98,7 +98,7 @@ pub(crate) fn excerpt(cell: &str) -> String {
     text
 }
 
-/// Labels as they come in, checked against what they are to be.
+/// Labels as they are read, checked against their kind.
 pub(crate) struct Column {
     kind: LabelKind,
     classes: Vec<u8>,

@@ -1,11 +1,11 @@
 //! Graphs in text files: one link per line.
 //!
-//! A line has two node numbers, separated by white space or a comma; nodes are numbered from 0. What follows a
-//! `#` is a comment.
+//! A line has two node numbers, separated by white space or a comma; nodes are numbered from 0. Text after a `#` is a
+//! comment.
 
 use super::{Topology, TopologyError};
 
-/// The graph that a text describes. Without a number of `nodes`, the last one named is the last one.
+/// The graph that a text describes. If the number of `nodes` is not given, the highest node named is the last one.
 ///
 /// ```
 /// use lopa_host::topology::edge_list;

@@ -1,4 +1,4 @@
-//! A graph for a wanted rho.
+//! A graph with a wanted rho.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -16,12 +16,12 @@ pub const MOST_NODES_TO_FIND: u32 = 1_000;
 const STARTS: u32 = 16;
 /// Changes tried in each of them.
 const CHANGES: u32 = 300;
-/// No closer than this is tried for.
+/// The search ends when it is this close.
 const CLOSE: f64 = 1.0e-9;
-/// Multiplications after which a search ends: some seconds.
+/// Multiplications after which a search ends: a few seconds.
 const WORK: usize = 2_000_000_000;
 
-/// What was found.
+/// A graph that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The graph.
@@ -53,10 +53,10 @@ impl fmt::Display for Found {
     }
 }
 
-/// A graph whose rho with Metropolis weights is as close to `wanted` as a search of some seconds gets.
+/// A graph whose rho with Metropolis weights is as close to `wanted` as a search of a few seconds gets.
 ///
-/// It starts from paths and rings, adds links in random order until rho has fallen to where it should be, and
-/// then adds, removes and moves single links as long as that comes closer. The same seed finds the same graph.
+/// It starts from paths and rings, adds links in random order until rho has fallen far enough, and then adds, removes and
+/// moves single links as long as that comes closer. The same seed finds the same graph.
 ///
 /// ```
 /// let found = lopa_host::topology::find(0.79, 10, 1)?;
@@ -101,8 +101,7 @@ struct Search {
 }
 
 impl Search {
-    /// How far a graph's rho is from the wanted one, with its sign; the closest graph is kept. Nothing when all
-    /// work is done.
+    /// A graph's rho minus the wanted one; keeps the closest graph. None once all work is used up.
     fn consider(&mut self, topology: Topology) -> Option<f64> {
         let weights = Weights::metropolis(&topology);
         let spectrum = weights.spectrum();
@@ -115,7 +114,7 @@ impl Search {
         Some(rho - wanted)
     }
 
-    /// The same for links, which need not connect all nodes: then infinite.
+    /// The same for links; infinite if they do not connect all nodes.
     fn excess(&mut self, links: &[(u32, u32)]) -> Option<f64> {
         match Topology::new(self.nodes, links.iter().copied()) {
             Ok(topology) => self.consider(topology),
@@ -123,7 +122,7 @@ impl Search {
         }
     }
 
-    /// Adds links to a path or ring, as many as bring rho from above to below the wanted one.
+    /// Adds links to a path or ring until rho crosses the wanted one.
     fn descend(&mut self, closed: bool, stream: &mut Stream) -> Option<Links> {
         let base = |(a, b): &(u32, u32)| b - a == 1 || (closed && b - a == self.nodes - 1);
         let all = (0..self.nodes).flat_map(|a| (a + 1..self.nodes).map(move |b| (a, b)));
@@ -131,7 +130,7 @@ impl Search {
         shuffle(&mut more, stream);
         let fixed = links.len();
         links.append(&mut more);
-        // Rho is above with `few` links, or they are none; it is not with `many`, or they are all.
+        // With `few` links rho is too large, or there are no more to remove; with `many` it is not, or there are no more.
         let (mut few, mut many) = (fixed, links.len());
         while few + 1 < many {
             let middle = few.midpoint(many);
@@ -165,7 +164,7 @@ impl Search {
     }
 }
 
-/// Adds a link between any two nodes, or removes it if there is one. Links are as often removed as added.
+/// Removes a random link, or adds one between two random nodes, equally often.
 fn toggle(links: &mut Links, nodes: u32, stream: &mut Stream) {
     let mut below = |bound: u32| NonZeroU32::new(bound).map(|bound| stream.below(bound));
     if below(2) == Some(0) {
@@ -186,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_wishes_are_refused() {
         for rho in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
             let error = find(rho, 10, 0).unwrap_err().to_string();
             assert_eq!(error, format!("rho must be in [0, 1), got {rho}"));

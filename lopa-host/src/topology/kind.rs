@@ -7,12 +7,12 @@ use std::str::FromStr;
 use super::{BuildError, Layout, Topology, edge_list, find};
 use crate::words::{Form, FormError, serde_as_text};
 
-/// A rho this close to the one asked for is it.
+/// A rho this close to the wanted one is accepted.
 const CLOSE: f64 = 0.005;
 
 /// What kind of graph.
 ///
-/// It is read from and written as one line of text, by serde too:
+/// It is read from and written as a text, by serde too:
 ///
 /// ```
 /// use lopa_host::topology::Kind;
@@ -25,11 +25,11 @@ const CLOSE: f64 = 0.005;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// `path`: every node talks to the one before and the one after.
+    /// `path`: every node is linked to the one before and the one after.
     Path,
-    /// `ring`: a path that is closed.
+    /// `ring`: a closed path.
     Ring,
-    /// `star`: every node talks to node 0.
+    /// `star`: every node is linked to node 0.
     Star,
     /// `grid 3x4`: neighbours left, right, above and below.
     Grid {
@@ -38,30 +38,30 @@ pub enum Kind {
         /// The columns.
         columns: u32,
     },
-    /// `torus 3x4`: a grid whose rows and columns are closed.
+    /// `torus 3x4`: a grid whose rows and columns are rings.
     Torus {
         /// The rows.
         rows: u32,
         /// The columns.
         columns: u32,
     },
-    /// `complete`: every node talks to every other.
+    /// `complete`: every node is linked to every other.
     Complete,
     /// `erdos-renyi 0.3`: every two nodes are linked with this probability.
     ErdosRenyi {
         /// The probability.
         probability: f64,
     },
-    /// `geometric 0.4`: nodes fall on a unit square and talk up to this distance.
+    /// `geometric 0.4`: random points in a unit square, linked up to this distance.
     Geometric {
         /// The distance.
         radius: f64,
     },
-    /// `small-world 4 0.1`: a ring of the four nearest, a tenth of the links moved anywhere.
+    /// `small-world 4 0.1`: a ring with links to the four nearest nodes, a tenth of them moved to random nodes.
     SmallWorld {
-        /// The nearest ones that each node talks to, half before and half after.
+        /// The nearest nodes that each node is linked to, half before and half after.
         neighbours: u32,
-        /// The share of links moved.
+        /// The fraction of links that are moved.
         rewired: f64,
     },
     /// `rho 0.79`: a graph whose rho with Metropolis weights is this, found by [a search](super::find()).
@@ -149,7 +149,7 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// The graph. A number of `nodes` is needed unless the kind says it: a grid, a torus or a file.
+    /// The graph. The number of `nodes` is needed unless the kind implies it: a grid, a torus or a file.
     ///
     /// ```
     /// use lopa_host::topology::{Kind, Topology};
@@ -201,7 +201,7 @@ impl Kind {
         })
     }
 
-    /// Where a picture has the nodes.
+    /// How a drawing places the nodes.
     #[must_use]
     pub fn layout(&self) -> Layout {
         match *self {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_built_is_said() {
+    fn build_errors_name_the_cause() {
         let text = |kind: &str, nodes: Option<u32>| {
             kind.parse::<Kind>().unwrap().build(nodes, 1).unwrap_err().to_string()
         };

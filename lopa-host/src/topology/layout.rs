@@ -1,4 +1,4 @@
-//! Where a picture of a network has its nodes.
+//! Where a drawing of a network places its nodes.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::Topology;
 use crate::chance::shuffle;
 use crate::purposes;
 
-/// How the nodes of a picture are placed.
+/// How the nodes of a drawing are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// On a circle, node 0 at the top, clockwise.
@@ -22,7 +22,7 @@ pub enum Layout {
     },
     /// As if springs held every two nodes as far apart as the shortest path between them is long.
     Springs {
-        /// Another seed gives another picture.
+        /// Another seed gives another drawing.
         seed: u64,
     },
 }

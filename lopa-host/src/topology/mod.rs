@@ -1,10 +1,10 @@
-//! Who talks to whom, and with which weight.
+//! Networks: which nodes are linked, and with which weights.
 //!
 //! - [`Topology`]: an undirected, connected graph; its [families](Topology#families), or an [edge
 //!   list](edge_list);
 //! - [`Kind`]: a topology by its name in a file or on a command line, such as `grid 3x4`;
-//! - [`Weights`]: the mixing matrix W on a graph, by Metropolis' rule or from a file;
-//! - [`spectrum`]: how fast W mixes, and [`find()`] a graph that mixes as fast as wanted;
+//! - [`Weights`]: the mixing matrix W on a graph, by the Metropolis rule or from a file ([`WeightRule`]);
+//! - [`spectrum`]: how fast W mixes; [`find()`]: a graph that mixes at a given rate;
 //! - [`drawing`]: a picture of it.
 //!
 //! ```
@@ -63,7 +63,7 @@ impl Topology {
     /// A graph of `nodes` nodes with the given links; a link given twice counts once.
     ///
     /// # Errors
-    /// Refuses links that make no sense, and graphs that are not connected.
+    /// Refuses links to missing nodes or from a node to itself, and graphs that are not connected.
     pub fn new(
         nodes: u32,
         links: impl IntoIterator<Item = (u32, u32)>,
@@ -117,7 +117,7 @@ impl Topology {
         Self { starts, ends }
     }
 
-    /// The nodes that a path joins to `node`, ascending; marks them.
+    /// Marks the nodes that a path joins to `node`, and returns them in ascending order.
     fn component(&self, node: u32, reached: &mut [bool]) -> Vec<u32> {
         reached[node as usize] = true;
         let mut found = vec![node];
@@ -140,7 +140,7 @@ impl Topology {
         self.starts.len() - 1
     }
 
-    /// A node's neighbours in ascending order; none for a node there is not.
+    /// A node's neighbours in ascending order; none for a node that does not exist.
     #[must_use]
     pub fn neighbours(&self, node: u32) -> &[u32] {
         match self.starts.get(node as usize..) {
@@ -159,7 +159,7 @@ impl Topology {
         (0..self.nodes() as u32).flat_map(|a| self.neighbours(a).iter().map(move |&b| (a, b)))
     }
 
-    /// Metropolis weights, 1 / (1 + the larger degree): doubly stochastic whatever the graph.
+    /// Metropolis weights, 1 / (1 + the larger degree): doubly stochastic on every graph.
     #[must_use]
     pub fn metropolis(&self) -> Vec<Edge> {
         let degree = |node: u32| self.neighbours(node).len();

@@ -1,4 +1,4 @@
-//! Graphs by chance: Erdős–Rényi, geometric, small world. The same seed gives the same graph everywhere.
+//! Random graphs: Erdős–Rényi, geometric, small world. The same seed gives the same graph everywhere.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -9,10 +9,10 @@ use super::{Topology, TopologyError};
 use crate::chance::unit;
 use crate::purposes::{ERDOS_RENYI, GEOMETRIC, SMALL_WORLD};
 
-/// How often a graph is drawn before giving up on a connected one.
+/// How many graphs are drawn in search of a connected one.
 const TRIES: u32 = 100;
 
-/// # Families by chance
+/// # Random families
 impl Topology {
     /// Erdős and Rényi's: every two nodes are linked with the same `probability`.
     ///
@@ -25,7 +25,7 @@ impl Topology {
     /// ```
     ///
     /// # Errors
-    /// Refuses a probability outside (0, 1], and gives up when no graph drawn is connected.
+    /// Refuses a probability outside (0, 1], and gives up if no random graph is connected.
     pub fn erdos_renyi(nodes: u32, probability: f64, seed: u64) -> Result<Self, TopologyError> {
         if !(probability > 0.0 && probability <= 1.0) {
             let range = "above 0 and at most 1";
@@ -44,10 +44,10 @@ impl Topology {
         })
     }
 
-    /// Random geometric: nodes fall on a unit square; those at most `radius` apart are linked, like radios.
+    /// Random geometric: nodes are random points in a unit square; those at most `radius` apart are linked, like radios.
     ///
     /// # Errors
-    /// Refuses a radius that is not positive, and gives up when no graph drawn is connected.
+    /// Refuses a radius that is not positive, and gives up if no random graph is connected.
     pub fn geometric(nodes: u32, radius: f64, seed: u64) -> Result<Self, TopologyError> {
         if !(radius > 0.0 && radius.is_finite()) {
             let range = "above 0";
@@ -63,12 +63,12 @@ impl Topology {
         until_connected(nodes, seed, GEOMETRIC, advice, |stream| close(nodes, radius, stream))
     }
 
-    /// Watts and Strogatz's small world: a ring in which every node talks to the nearest `neighbours`, half
-    /// before and half after, and each link's far end moves to any other node with probability `rewired`.
+    /// Watts and Strogatz's small world: a ring in which every node is linked to the nearest `neighbours`, half before and
+    /// half after, and the far end of each link moves to any other node with probability `rewired`.
     ///
     /// # Errors
-    /// Refuses an odd number of neighbours, or not fewer than nodes, and a probability outside [0, 1]; gives up
-    /// when no graph drawn is connected.
+    /// Refuses an odd number of neighbours, or as many as nodes, and a probability outside [0, 1]; gives up if no random
+    /// graph is connected.
     pub fn small_world(
         nodes: u32,
         neighbours: u32,
@@ -112,8 +112,8 @@ fn until_connected<L: Iterator<Item = (u32, u32)>>(
     Err(TopologyError::Unlucky { tries: TRIES, advice: advice() })
 }
 
-/// Every pair with the same probability below one, in time of the pairs taken: the pairs skipped before the
-/// next one taken follow a geometric distribution (Batagelj and Brandes, 2005).
+/// Every pair with the same probability below one, in time proportional to the pairs taken: the number of pairs skipped
+/// before the next one follows a geometric distribution (Batagelj and Brandes, 2005).
 fn pairs(nodes: u32, probability: f64, mut stream: Stream) -> impl Iterator<Item = (u32, u32)> {
     let scale = 1.0 / libm::log1p(-probability);
     let (mut low, mut high) = (-1_i64, 1_i64);
@@ -160,7 +160,7 @@ fn close(nodes: u32, radius: f64, mut stream: Stream) -> impl Iterator<Item = (u
     })
 }
 
-/// A ring of `neighbours` nearest ones, with some far ends moved; links that would be double or loops are not.
+/// A ring with links to the `neighbours` nearest nodes, some far ends moved, without double links or loops.
 fn rewire(
     nodes: u32,
     neighbours: u32,
@@ -176,7 +176,7 @@ fn rewire(
     let bound = NonZeroU32::new(nodes).unwrap_or(NonZeroU32::MIN);
     for (a, step) in lattice() {
         let old = link(a, after(a, step));
-        // A node that talks to all others already has nowhere to move a link to.
+        // A node that is linked to all others has nowhere to move a link to.
         if unit(&mut stream) >= rewired || degrees[a as usize] >= nodes - 1 {
             continue;
         }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_advice() {
+    fn impossible_parameters_are_refused_with_advice() {
         let text = |result: Result<Topology, TopologyError>| result.unwrap_err().to_string();
         assert_eq!(
             text(Topology::erdos_renyi(50, 0.01, 1)),

@@ -33,7 +33,7 @@ pub struct Weights {
 /// Where the weights come from: `metropolis`, or the name of a CSV file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum WeightRule {
-    /// Metropolis' rule.
+    /// The Metropolis rule.
     #[default]
     Metropolis,
     /// A file with the matrix W.
@@ -74,7 +74,7 @@ impl WeightRule {
 }
 
 impl Weights {
-    /// Metropolis' rule: [`Topology::metropolis`].
+    /// The Metropolis rule: [`Topology::metropolis`].
     #[must_use]
     pub fn metropolis(topology: &Topology) -> Self {
         Self { topology: topology.clone(), edges: topology.metropolis() }
@@ -89,7 +89,7 @@ impl Weights {
             .map_err(|source| BuildError::Weights { path: path.into(), source })
     }
 
-    /// Reads a matrix: a row a line, separated by commas or white space; what follows a `#` is a comment. Nodes
+    /// Reads a matrix: one row per line, numbers separated by commas or white space; text after a `#` is a comment. Nodes
     /// are linked where it is positive.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ fn rows(text: &str) -> Result<Vec<Vec<(u32, f32)>>, WeightsError> {
     }
 }
 
-/// What stands between commas, or between white space in a line without commas.
+/// The fields of a line: between commas, or between white space if there are no commas.
 fn fields(line: &str) -> Box<dyn Iterator<Item = &str> + '_> {
     if line.contains(',') {
         Box::new(line.split(',').map(str::trim))
