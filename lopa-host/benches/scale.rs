@@ -10,8 +10,8 @@ use lopa_core::footprint::Footprint;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problems::Logistic;
 use lopa_core::steps::StepSizes;
+use lopa_host::data::{Shard, synthetic::Recipe};
 use lopa_host::network::Simulation;
-use lopa_host::synthetic::{Recipe, Shard};
 use lopa_host::topology::Topology;
 
 /// What we promise: a node of the large network costs at most so many times one of the small.

@@ -1,24 +1,26 @@
-//! A serial line that misbehaves on purpose: drops, corrupts, repeats, reorders, delays, and goes dead.
+//! A serial line that misbehaves on purpose: it drops, corrupts, repeats, reorders and delays frames, and goes dead.
 //!
-//! Seeded, so that whatever it did can be done again.
+//! It is seeded, so that every fault can be reproduced.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Stream};
 use lopa_core::exchange::Micros;
 
-/// What a line does to frames. Chances are from 0 to 1, each frame on its own.
+use crate::purposes;
+
+/// What a line does to frames. Probabilities are from 0 to 1, independent for each frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Faults {
-    /// The chance that a frame is lost.
+    /// The probability that a frame is lost.
     pub drop: f32,
-    /// The chance that a frame is damaged: bits flipped, bytes lost, garbage added.
+    /// The probability that a frame is damaged: bits flipped, bytes lost, garbage added.
     pub corrupt: f32,
-    /// The chance that a frame comes twice.
+    /// The probability that a frame arrives twice.
     pub duplicate: f32,
-    /// The chance that a frame is overtaken by those behind it.
+    /// The probability that a frame is overtaken by later ones.
     pub reorder: f32,
     /// The longest extra delay of a frame.
     pub delay: Micros,
@@ -27,7 +29,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// A line that does as it is told.
+    /// A line without faults.
     pub const NONE: Self =
         Self { drop: 0.0, corrupt: 0.0, duplicate: 0.0, reorder: 0.0, delay: 0, cut: Vec::new() };
 }
@@ -37,18 +39,18 @@ impl Faults {
 pub struct FaultyLine {
     faults: Faults,
     stream: Stream,
-    /// Frames on their way: when they come, a number that keeps their order, their bytes.
+    /// Frames in flight: when they arrive, a number that keeps their order, and their bytes.
     flying: BinaryHeap<Reverse<(Micros, u64, Vec<u8>)>>,
     count: u64,
-    /// In order, nothing overtakes.
+    /// When the last frame in order arrives; later ones do not overtake it.
     last: Micros,
 }
 
 impl FaultyLine {
-    /// A line with a number of its own, so that lines with the same seed fail differently.
+    /// A line with its own number, so that lines with the same seed fail differently.
     #[must_use]
     pub fn new(faults: Faults, seed: u64, number: u32) -> Self {
-        let stream = Draws { seed, node: number }.stream(0, Purpose::custom(0xfa17));
+        let stream = Draws { seed, node: number }.stream(0, purposes::FAULTS);
         Self { faults, stream, flying: BinaryHeap::new(), count: 0, last: 0 }
     }
 
@@ -79,7 +81,7 @@ impl FaultyLine {
         }
     }
 
-    /// The bytes that have come by `now`, one frame at a time.
+    /// The bytes that have arrived by `now`, one frame at a time.
     pub fn receive(&mut self, now: Micros) -> Option<Vec<u8>> {
         let Reverse((at, ..)) = self.flying.peek()?;
         if *at > now {
@@ -88,26 +90,26 @@ impl FaultyLine {
         self.flying.pop().map(|Reverse((_, _, bytes))| bytes)
     }
 
-    /// When the next bytes come.
+    /// When the next bytes arrive.
     #[must_use]
     pub fn next(&self) -> Option<Micros> {
         self.flying.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Frames on their way.
+    /// Frames in flight.
     #[must_use]
     pub fn len(&self) -> usize {
         self.flying.len()
     }
 
-    /// Whether there is nothing on its way.
+    /// Whether no frame is in flight.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.flying.is_empty()
     }
 
     fn chance(&mut self, chance: f32) -> bool {
-        // Draws even when nothing can happen, so that one fault's rate does not move the others'.
+        // Draws even if nothing can happen, so that the rate of one fault does not affect the others.
         self.stream.unit() < chance
     }
 

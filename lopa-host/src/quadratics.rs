@@ -1,8 +1,10 @@
-//! Random quadratics: problems with a closed form for every node, which need no data.
+//! Random quadratics: a problem with a closed form for every node, which needs no data.
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Stream};
 use lopa_core::problem::ProblemError;
 use lopa_core::problems::{Quadratic, QuadraticParts};
+
+use crate::purposes;
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,7 +13,7 @@ pub struct QuadraticRecipe {
     pub outer: usize,
     /// p: the length of a node's own variable.
     pub inner: usize,
-    /// How far nodes differ: 0 not at all, 1 as much as they have in common.
+    /// How much nodes differ: 0 not at all, 1 as much as they have in common.
     pub heterogeneity: f32,
     /// The seed.
     pub seed: u64,
@@ -45,7 +47,7 @@ impl QuadraticRecipe {
     /// ```
     #[must_use]
     pub fn node(&self, node: u32) -> QuadraticData {
-        let stream = |node| Draws { seed: self.seed, node }.stream(0, Purpose::custom(0x40ad));
+        let stream = |node| Draws { seed: self.seed, node }.stream(0, purposes::QUADRATICS);
         let (mut common, mut own) = (stream(COMMON), stream(node));
         let mut draw = |len: usize, scale: f32| -> Vec<f32> {
             let one = |stream: &mut Stream| scale * stream.signed_unit();

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::config::{AlgorithmTable, Experiment};
+use crate::algorithms::AlgorithmTable;
+use crate::config::Experiment;
 use crate::metrics::{Choice, Metric};
 use crate::plot::{Spread, spread};
 use crate::record::{Column, Record, Scale};

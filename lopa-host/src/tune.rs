@@ -7,10 +7,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lopa_core::draw::{Draws, Purpose};
+use lopa_core::draw::Draws;
 use rayon::prelude::*;
 
-use crate::config::{AlgorithmTable, Experiment, Key};
+use crate::algorithms::{AlgorithmTable, Key};
+use crate::config::Experiment;
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 use crate::run::{Outcome, Prepared, RunError};
@@ -57,7 +58,6 @@ const PARTS: [u64; 3] = [9, 3, 1];
 const KEPT: usize = 3;
 /// Where shares are sought: momenta and the relaxation.
 const SHARES: [f32; 2] = [0.05, 0.95];
-const PURPOSE: Purpose = Purpose::custom(0x7e57);
 
 impl Tune {
     /// The step sizes of a trial.
@@ -70,7 +70,7 @@ impl Tune {
             return table;
         }
         let draws = Draws { seed: self.seed, node: trial.into() };
-        let mut stream = draws.stream(0, PURPOSE);
+        let mut stream = draws.stream(0, crate::purposes::TUNE);
         let mut draw = |[low, high]: [f32; 2]| -> f32 {
             let (low, high) = (f64::from(low), f64::from(high));
             let value = low * libm::pow(high / low, stream.unit().into());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{lopa, network, said};
-use lopa_host::config::{AlgorithmName, Key};
+use lopa_host::algorithms::{AlgorithmName, Key};
 
 const STEPS: &str = "alpha = 0.3\nbeta = 0.05\nlambda = 0.05\ngamma = 0.3\ntau = 0.5\n";
 
@@ -153,7 +153,7 @@ fn algorithms_are_compared_and_swept() {
     assert!(best.contains("name = \"spdb\"") && !best.contains("tau"), "{best}");
     let output = lopa(dir.path(), &["sweep", "dgd.toml", "--out", "x", "--beta", "0.1,0.2"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("algorithm.beta means nothing to dgd"), "{}", said(&output));
+    assert!(said(&output).contains("algorithm.beta does not apply to dgd"), "{}", said(&output));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn what_only_lopa_does_is_refused_for_others() {
     let path = write(dir.path(), AlgorithmName::Slam, &[("[run]", "[links]\nbaud = 9600\n[run]")]);
     let output = lopa(dir.path(), &["run", &path, "--out", "x"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("links: slam runs in one memory only"), "{}", said(&output));
+    assert!(said(&output).contains("links: slam runs in-process only"), "{}", said(&output));
     let path = write(dir.path(), AlgorithmName::Slam, &[]);
     let output = lopa(dir.path(), &["shard", &path, "--out", "x"]);
     assert_eq!(output.status.code(), Some(2));

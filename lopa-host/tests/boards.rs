@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{lopa, said};
-use lopa_host::boards::{BOARDS, Board};
+use lopa_host::chips::{BOARDS, Board};
 
 fn shard(dir: &Path, text: &str, board: &str) -> Output {
     fs::write(dir.join("net.toml"), text).unwrap();
@@ -41,7 +41,7 @@ fn what_does_not_fit_a_board_is_refused_and_nothing_is_written() {
     for (text, board, what) in [
         (ring(3, large), "pico", "floats of memory, this image has room for 40960"),
         (torus, "nrf52840-dk", "the blob needs 5 links, this image has room for 3"),
-        (ring(3, logistic), "abacus", "no board is called \"abacus\": there are nrf52840-dk"),
+        (ring(3, logistic), "abacus", "unknown board \"abacus\": choose one of nrf52840-dk"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let output = shard(dir.path(), &text, board);

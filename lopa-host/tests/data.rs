@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use lopa_core::samples::LabelKind;
 use lopa_host::data::{
-    Dataset, Fault, FileError, Place, Table, TableError, Targets, Values, cifar, covtype, csv,
+    DataError, Dataset, Fault, FileError, Place, Table, Targets, Values, cifar, covtype, csv,
     folders, libsvm, mnist,
 };
 use tempfile::TempDir;
@@ -196,7 +196,7 @@ fn bad_idx_files() {
     assert_eq!(text, ": has 3 labels for 2 images: the two files do not belong together");
     let ten = folder.file("ten", labels(&[0, 10]));
     let text = words(&ten, mnist::read(&good, &ten));
-    assert_eq!(text, ", record 1: 10 is no label: expected 0 to 9");
+    assert_eq!(text, ", record 1: 10 is not a label: expected 0 to 9");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn cifar_reads_batches_and_subsets() {
     let text = words(&cut, cifar::read(&[&cut]));
     assert!(text.starts_with(", record 1: has 100 bytes where records have 3073"), "{text}");
     let ten = folder.file("ten", records(&[9, 3, 10]));
-    assert_eq!(words(&ten, cifar::read(&[&ten])), ", record 2: 10 is no label: expected 0 to 9");
+    assert_eq!(words(&ten, cifar::read(&[&ten])), ", record 2: 10 is not a label: expected 0 to 9");
     assert_eq!(fault(cifar::read::<PathBuf>(&[])).1, Fault::Empty);
 }
 
@@ -245,17 +245,17 @@ fn covtype_names_its_classes() {
     let pick = |names: &[&str]| all.clone().pick(names).unwrap_err();
     let text = pick(&["Aspen", "pine"]).to_string();
     assert!(text.contains("\"pine\" is not one of the classes: Spruce/Fir, Lodgepole"), "{text}");
-    assert_eq!(pick(&["Aspen", "5"]), TableError::Twice { name: "5".into() });
-    assert!(matches!(pick(&[""]), TableError::Class { .. }));
+    assert_eq!(pick(&["Aspen", "5"]), DataError::Twice { name: "5".into() });
+    assert!(matches!(pick(&[""]), DataError::Class { .. }));
     let few = covtype::read(folder.file("few", forest(&[2, 5]))).unwrap();
     let error = few.pick(&["aspen", "krumm"]).unwrap_err();
-    assert_eq!(error, TableError::NoSample { name: "Krummholz".into() });
+    assert_eq!(error, DataError::NoSample { name: "Krummholz".into() });
 
     for (content, expected) in [
-        (forest(&[1, 8]), ", line 2, column 55: 8 is no label: expected 1 to 7"),
-        (forest(&[0]), ", line 1, column 55: 0 is no label: expected 1 to 7"),
+        (forest(&[1, 8]), ", line 2, column 55: 8 is not a label: expected 1 to 7"),
+        (forest(&[0]), ", line 1, column 55: 0 is not a label: expected 1 to 7"),
         (forest(&[1]) + "1,2\n", ", line 2: 2 cells where the first row has 55"),
-        (forest(&[1]).replacen("-1.5", "x", 1), ", line 1, column 1: \"x\" is no number"),
+        (forest(&[1]).replacen("-1.5", "x", 1), ", line 1, column 1: \"x\" is not a number"),
     ] {
         let bad = folder.file("bad", content);
         let text = words(&bad, covtype::read(&bad));
@@ -278,11 +278,11 @@ fn csv_takes_what_people_write() {
     }
     let classes = read("3,1\n0,1\n", LabelKind::Class);
     assert_eq!((classes.counts(), classes.width()), (vec![1, 0, 0, 1], 1));
-    assert!(matches!(classes.samples(LabelKind::Binary), Err(TableError::NotTwo { classes: 4 })));
-    assert!(matches!(classes.samples(LabelKind::Real), Err(TableError::Classes)));
+    assert!(matches!(classes.samples(LabelKind::Binary), Err(DataError::NotTwo { classes: 4 })));
+    assert!(matches!(classes.samples(LabelKind::Real), Err(DataError::Classes)));
     let real = read("-0.5,1\n1e3,1\n", LabelKind::Real);
     assert_eq!(real.targets(), &Targets::Real(vec![-0.5, 1000.0]));
-    assert_eq!(real.samples(LabelKind::Binary), Err(TableError::Real));
+    assert_eq!(real.samples(LabelKind::Binary), Err(DataError::Real));
 }
 
 #[test]
@@ -292,20 +292,20 @@ fn bad_csv_is_named_by_line_and_column() {
         ("1,2\n0,NaN\n", LabelKind::Binary, ", line 2, column 2: NaN is not finite"),
         ("1,2\n0,-inf\n", LabelKind::Binary, ", line 2, column 2: -inf is not finite"),
         ("1,1e39\n", LabelKind::Binary, ", line 1, column 2: 1e39 is not finite"),
-        ("a,b\n1,\n", LabelKind::Binary, ", line 2, column 2: \"\" is no number"),
-        ("one,2\n", LabelKind::Binary, ", line 1, column 1: \"one\" is no number"),
-        ("a,b\nc,d\n", LabelKind::Binary, ", line 2, column 1: \"c\" is no number"),
+        ("a,b\n1,\n", LabelKind::Binary, ", line 2, column 2: \"\" is not a number"),
+        ("one,2\n", LabelKind::Binary, ", line 1, column 1: \"one\" is not a number"),
+        ("a,b\nc,d\n", LabelKind::Binary, ", line 2, column 1: \"c\" is not a number"),
         ("1;2\n", LabelKind::Binary, ", line 1: samples have no feature"),
         ("1,2\n\n0,2,3\n", LabelKind::Binary, ", line 3: 3 cells where the first row has 2"),
         ("y,a,b\n0,2\n", LabelKind::Binary, ", line 2: 2 cells where the first row has 3"),
-        ("1,2\n2,2\n", LabelKind::Binary, ", line 2, column 1: 2 is no label: expected 0 and 1"),
+        ("1,2\n2,2\n", LabelKind::Binary, ", line 2, column 1: 2 is not a label: expected 0 and 1"),
         ("0,2\n-1,2\n", LabelKind::Binary, ", line 2, column 1: labels 0 and -1 both occur"),
-        ("256,2\n", LabelKind::Class, ", line 1, column 1: 256 is no label"),
-        ("-1,2\n", LabelKind::Class, ", line 1, column 1: -1 is no label"),
-        ("1.5,2\n", LabelKind::Class, ", line 1, column 1: 1.5 is no label"),
+        ("256,2\n", LabelKind::Class, ", line 1, column 1: 256 is not a label"),
+        ("-1,2\n", LabelKind::Class, ", line 1, column 1: -1 is not a label"),
+        ("1.5,2\n", LabelKind::Class, ", line 1, column 1: 1.5 is not a label"),
         ("nan,2\n", LabelKind::Real, ", line 1, column 1: nan is not finite"),
-        ("a,b\n", LabelKind::Real, ": holds no sample"),
-        ("\n \n", LabelKind::Real, ": holds no sample"),
+        ("a,b\n", LabelKind::Real, ": contains no samples"),
+        ("\n \n", LabelKind::Real, ": contains no samples"),
     ] {
         let bad = folder.file("bad.csv", text);
         let text = words(&bad, csv::read(&bad, kind));
@@ -330,17 +330,17 @@ fn libsvm_is_sparse_and_counts_from_one() {
     assert_eq!((wide.width(), wide.values().len()), (4, 12));
 
     for (text, expected) in [
-        ("1 1:2\n1 0:2\n", ", line 2, column 2: \"0\" is no feature index"),
-        ("1 -1:2\n", ", line 1, column 2: \"-1\" is no feature index"),
-        ("1 a:2\n", ", line 1, column 2: \"a\" is no feature index"),
+        ("1 1:2\n1 0:2\n", ", line 2, column 2: \"0\" is not a feature index"),
+        ("1 -1:2\n", ", line 1, column 2: \"-1\" is not a feature index"),
+        ("1 a:2\n", ", line 1, column 2: \"a\" is not a feature index"),
         ("1 1:1 3:1 2:2\n", ", line 1, column 4: index 2 comes after 3"),
         ("1 1:1 1:2\n", ", line 1, column 3: index 1 comes after 1"),
         ("1 2\n", ", line 1, column 2: \"2\" is not index:value"),
-        ("1 1:x\n", ", line 1, column 2: \"x\" is no number"),
+        ("1 1:x\n", ", line 1, column 2: \"x\" is not a number"),
         ("1 1:nan\n", ", line 1, column 2: nan is not finite"),
-        ("x 1:1\n", ", line 1, column 1: \"x\" is no number"),
-        ("3 1:1\n", ", line 1, column 1: 3 is no label"),
-        ("1 9:1\n", ", line 1, column 2: 9 features where the width asked for has 8"),
+        ("x 1:1\n", ", line 1, column 1: \"x\" is not a number"),
+        ("3 1:1\n", ", line 1, column 1: 3 is not a label"),
+        ("1 9:1\n", ", line 1, column 2: 9 features where the training file has 8"),
     ] {
         let bad = folder.file("bad", text);
         let text = words(&bad, libsvm::read(&bad, LabelKind::Binary, Some(8)));
@@ -398,16 +398,16 @@ fn two_parts_must_go_together() {
     );
     let narrow = read("0,1\n", LabelKind::Class);
     let error = Dataset::new(train.clone(), Some(narrow)).unwrap_err();
-    assert_eq!(error, TableError::Width { train: 2, test: 1 });
+    assert_eq!(error, DataError::Width { expected: 2, found: 1 });
     let real = read("0,1,2\n", LabelKind::Real);
-    assert_eq!(Dataset::new(train.clone(), Some(real)), Err(TableError::Kind));
+    assert_eq!(Dataset::new(train.clone(), Some(real)), Err(DataError::Kind));
     let pixels = Values::Bytes(vec![0, 0]);
     let classes = train.classes().to_vec().into();
     let pixels = Table::new(pixels, 2, Targets::Class(vec![0]), classes).unwrap();
-    assert_eq!(Dataset::new(train.clone(), Some(pixels)), Err(TableError::Kind));
+    assert_eq!(Dataset::new(train.clone(), Some(pixels)), Err(DataError::Kind));
     let set = Dataset::new(train, None).unwrap();
     let error = set.clone().hold_out(2, 1).unwrap_err();
-    assert_eq!(error, TableError::HoldOut { wanted: 2, found: 2 });
+    assert_eq!(error, DataError::HoldOut { wanted: 2, found: 2 });
     let held = set.hold_out(1, 1).unwrap();
     assert_ne!(held.train.values(), held.test.unwrap().values());
 }
@@ -425,6 +425,6 @@ fn a_table_checks_what_it_is_given() {
         (vec![0, 1], Values::Floats(vec![0.0, 0.0, f32::NAN, 0.0]), 2),
         (vec![], Values::Bytes(vec![]), 2),
     ] {
-        assert!(matches!(new(labels, values, count), Err(TableError::Samples(_))));
+        assert!(matches!(new(labels, values, count), Err(DataError::Samples(_))));
     }
 }

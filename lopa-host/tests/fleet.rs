@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::common::{lopa, network, said};
-use lopa_host::boards::EMULATED;
+use lopa_host::chips::EMULATED;
 use lopa_host::fleet::emulator::{Cord, Emulator};
 use lopa_host::fleet::image;
 
@@ -49,7 +49,7 @@ fn mistakes_are_told_and_earlier_results_stay() {
         (2, vec!["missing.toml", "status"], "cannot read missing.toml"),
         (2, vec!["net.toml", "status"], "where boards are plugged in"),
         (2, vec!["net.toml", "flash"], "fleet.board is missing: choose one of nrf52840-dk"),
-        (2, vec!["unknown.toml", "flash"], "fleet.board: no board is called \"toaster\""),
+        (2, vec!["unknown.toml", "flash"], "fleet.board: unknown board \"toaster\""),
         (2, vec!["emulated.toml", "flash", "--dry-run"], "node 1 needs a probe"),
         (1, vec!["some.toml", "status"], "cannot open unix:a"),
         (1, vec!["gone.toml", "status"], "is the board plugged in?"),

@@ -7,10 +7,10 @@ use std::process::Output;
 
 use crate::common::{NETWORK, lopa, said};
 use lopa_core::wire::Seal;
+use lopa_host::chips::{Form, Limits, Loaded, VALUES, blobs};
 use lopa_host::config::Experiment;
 use lopa_host::key::Key;
 use lopa_host::run::Prepared;
-use lopa_host::shards::{Form, Limits, Loaded, VALUES, shard_as};
 
 /// A folder with a key and a network that uses it.
 struct Place {
@@ -208,12 +208,12 @@ fn the_overhead_is_as_the_docs_say() {
     let form = Form { values: Some(VALUES), ..Form::default() };
     let key = place.path("secret.key");
     for (name, key) in [("without a key", None), ("with a key", Some(&*key))] {
-        let shards = shard_as(&mnist_sized(key), Limits::default(), form).unwrap();
-        let loaded = Loaded::new(&shards[0].blob);
+        let blobs = blobs(&mnist_sized(key), Limits::default(), form).unwrap();
+        let loaded = Loaded::new(&blobs[0].bytes);
         let plan = *loaded.blob().unwrap().plan();
         assert_eq!((plan.seal == Seal::PLAIN, plan.chunk), (key.is_none(), 32));
         // Of two neighbours, each on a line of its own.
-        let sent = shards[0].budget.sent / 2;
+        let sent = blobs[0].budget.sent / 2;
         let known = row(name);
         println!("{name}: {sent} bytes");
         assert_eq!(known[0], 784_u64.div_ceil(plan.chunk.into()));
@@ -229,8 +229,8 @@ fn blobs_carry_the_key_and_are_the_same_network() {
     let (keyed, open) = (mnist_sized(Some(&key)), mnist_sized(None));
     let form = Form { values: Some(VALUES), ..Form::default() };
     let blobs = [&keyed, &open].map(|prepared| {
-        let shards = shard_as(prepared, Limits::default(), form).unwrap();
-        Loaded::new(&shards[2].blob)
+        let blobs = blobs(prepared, Limits::default(), form).unwrap();
+        Loaded::new(&blobs[2].bytes)
     });
     let [keyed, open] = [blobs[0].blob().unwrap(), blobs[1].blob().unwrap()];
     assert_eq!(keyed.settings(1).seal, Key::read(&key).unwrap().seal());

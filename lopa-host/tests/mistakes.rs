@@ -85,8 +85,10 @@ fn an_unknown_key_or_word() {
     place.refuses("[run]", "[run]\nmetrics = \"al\"", "did you mean `all`?");
     place.refuses("[run]", "[links]\nwiring = \"buss\"\n[run]", "did you mean `bus`?");
     place.refuses("[run]", "[links]\nbuad = 9600\n[run]", "did you mean `baud`?");
-    place.refuses_data("source = \"mnits\"", "data.source \"mnits\" is unknown");
-    place.refuses_data("partition = \"idd\"\nsource = \"mnist\"\ndir = \".\"", "");
+    place.refuses_data("source = \"mnits\"", "unknown variant `mnits`");
+    place.refuses_data("source = \"mnits\"", "did you mean `mnist`?");
+    place.refuses_data("partition = \"idd\"", "unknown partition `idd`: did you mean `iid`?");
+    place.refuses_data("partition = \"idd\"", "`equal-subsets CLASSES`");
     place.refuses_command(&["rnu", "network.toml"], "rnu");
 }
 
@@ -103,7 +105,7 @@ fn a_number_out_of_range() {
     place.refuses("[run]", "[links]\nchunk = 900\n[run]", "a chunk must have 1 to");
     place.refuses("\"logistic\"", "\"quadratic\"\nouter = 0\ninner = 2", "zero or too large");
     place.refuses_data("samples = 0", "no samples");
-    place.refuses_data("features = 3", "data.relevant no more: they are 3 and 4");
+    place.refuses_data("features = 3", "data.features = 3 and data.relevant = 4");
     place.refuses_data("validation = 1.5", "data.validation is out of range");
     place.refuses_data("validation = \"some\"", "or \"same\"");
 }
@@ -156,7 +158,7 @@ fn a_truncated_gzip_a_wrong_magic_or_a_label_out_of_range() {
     let mut wrong = images(40);
     wrong[3] = 9;
     put("train-images-idx3-ubyte.gz", &gzip(&wrong));
-    place.refuses_data(mnist, "begins with 2057 where 2051 is expected");
+    place.refuses_data(mnist, "begins with 2057, not 2051");
     put("train-images-idx3-ubyte.gz", &whole);
     put("train-labels-idx1-ubyte.gz", &gzip(&labels(&[0, 12].repeat(20))));
     place.refuses_data(mnist, "12");
@@ -175,7 +177,7 @@ fn numbers_of_a_file_that_are_none() {
     put("csv/node-0/train.csv", "1,0.5\n7,0.5\n");
     place.refuses_data(
         "source = \"csv\"\ndir = \"csv\"",
-        "train.csv, line 2, column 1: 7 is no label",
+        "train.csv, line 2, column 1: 7 is not a label",
     );
     put("csv/node-0/train.csv", "1,0.5\n0,0.5,0.5\n");
     place.refuses_data("source = \"csv\"\ndir = \"csv\"", "line 2");

@@ -6,9 +6,9 @@ use crate::common::{lopa, said};
 use lopa_core::blob::Blob;
 use lopa_core::node::Neighbour;
 use lopa_core::problems::AnyProblem;
+use lopa_host::chips::{ChipError, Form, Limits, Loaded, blobs};
 use lopa_host::config::Experiment;
 use lopa_host::run::Prepared;
-use lopa_host::shards::{Limits, Loaded, ShardError, shard};
 
 fn file(problem: &str, algorithm: &str, more: &str, x0: &str) -> String {
     format!(
@@ -119,7 +119,7 @@ fn blobs_and_budgets_are_written() {
     let output = lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]);
     assert!(output.status.success(), "{}", said(&output));
     let printed = String::from_utf8(output.stdout).unwrap();
-    for what in ["blobs", "flash, bytes", "RAM, bytes", "a round, seconds", "checkpoint, bytes"] {
+    for what in ["blobs", "flash, bytes", "RAM, bytes", "round, seconds", "checkpoint, bytes"] {
         assert!(printed.contains(what), "{printed}");
     }
     let bytes = fs::read(dir.path().join("blobs/node-3.blob")).unwrap();
@@ -151,12 +151,12 @@ fn what_does_not_fit_is_refused_and_earlier_blobs_stay() {
     for (arguments, what) in [
         (
             &["net.toml", "--flash", &flash][..],
-            format!("node 0 needs {} bytes of flash, there are {flash}", before.len()),
+            format!("node 0 needs {} bytes of flash, but there are only {flash}", before.len()),
         ),
-        (&["net.toml", "--ram", "100"], "bytes of RAM, there are 100".to_string()),
+        (&["net.toml", "--ram", "100"], "bytes of RAM, but there are only 100".to_string()),
         (
             &["star.toml"],
-            "node 0 has 5 neighbours, a board has lines to 4: write wiring = \"routed\""
+            "node 0 has 5 neighbours, but a board has only 4 lines: set wiring = \"routed\""
                 .to_string(),
         ),
         (&["missing.toml"], "cannot read missing.toml".to_string()),
@@ -206,8 +206,8 @@ fn the_bytes_of_the_budget_are_the_bytes_on_the_wire() {
         let problem = "{ kind = \"quadratic\", outer = 700, inner = 4, heterogeneity = 0.5 }";
         let links = format!("links = {{ wiring = \"{wiring}\", baud = 115200 }}");
         let prepared = prepared(&file(problem, algorithm, &links, "0.5"));
-        let shards = shard(&prepared, Limits::default()).unwrap();
-        let told: u64 = shards.iter().map(|shard| shard.budget.sent).sum();
+        let blobs = blobs(&prepared, Limits::default(), Form::default()).unwrap();
+        let told: u64 = blobs.iter().map(|blob| blob.budget.sent).sum();
         let outcome = prepared.measure(None, |_| ()).unwrap();
         let bytes = outcome.record.figures("bytes").unwrap().last().copied().flatten().unwrap();
         let ratio = bytes / 30.0 / told as f64;
@@ -225,7 +225,8 @@ fn seconds_follow_the_baud_rate_and_the_wiring() {
             links,
             "0.5",
         );
-        shard(&prepared(&text), Limits::default()).unwrap()[0].budget.seconds
+        let blobs = blobs(&prepared(&text), Limits::default(), Form::default()).unwrap();
+        blobs[0].budget.seconds
     };
     let slow = seconds("links = { baud = 9600, compute = 0 }");
     let fast = seconds("links = { baud = 96000, compute = 0 }");
@@ -242,8 +243,8 @@ fn seconds_follow_the_baud_rate_and_the_wiring() {
 #[test]
 fn networks_that_differ_do_not_mix() {
     let identity = |text: &str| {
-        let shards = shard(&prepared(text), Limits::default()).unwrap();
-        Loaded::new(&shards[1].blob).blob().unwrap().identity()
+        let blobs = blobs(&prepared(text), Limits::default(), Form::default()).unwrap();
+        Loaded::new(&blobs[1].bytes).blob().unwrap().identity()
     };
     let one = identity(&good());
     assert_eq!(one.difference(&identity(&good())), None);
@@ -255,6 +256,6 @@ fn networks_that_differ_do_not_mix() {
         assert!(one.difference(&identity(&other)).is_some(), "{other}");
     }
     let few = Limits { flash: Some(10), ram: None };
-    let error = shard(&prepared(&good()), few).unwrap_err();
-    assert!(matches!(error, ShardError::Room { node: 0, name: "flash", room: 10, .. }), "{error}");
+    let error = blobs(&prepared(&good()), few, Form::default()).unwrap_err();
+    assert!(matches!(error, ChipError::Room { node: 0, name: "flash", room: 10, .. }), "{error}");
 }

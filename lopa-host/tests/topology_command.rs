@@ -33,7 +33,7 @@ fn a_network_is_described() {
         "network        grid 3x4",
         "nodes          12",
         "links          17",
-        "links a node   2 to 4, 2.83 on average",
+        "links per node 2 to 4, 2.83 on average",
         "UARTs          4 at node 5, the busiest",
         "diameter       5",
         "   4   0.3000  0: 0.2500  5: 0.2000  8: 0.2500",
@@ -135,7 +135,7 @@ fn a_rho_is_found_kept_and_run() {
     assert!(run.status.success(), "{}", said(&run));
 
     let far = lopa(path, &["--rho", "0.99", "--nodes", "3"]);
-    assert!(far.status.success() && said(&far).contains("comes closer to rho = 0.99"));
+    assert!(far.status.success() && said(&far).contains("with a rho closer to 0.99 was found"));
 }
 
 #[test]
@@ -145,8 +145,9 @@ fn every_kind_is_listed_with_its_rho() {
     assert_eq!(printed(dir.path(), &["--list"]), text);
     // The library's own list of names.
     let error = "qqqqqqqq".parse::<Kind>().unwrap_err().to_string();
-    let names = error.split("choose one of ").nth(1).unwrap();
-    for name in names.split(", ") {
+    let forms = error.split("valid forms are ").nth(1).unwrap();
+    for form in forms.split(", ") {
+        let name = form.trim_matches('`').split(' ').next().unwrap();
         let line = text.lines().find(|line| line.split(' ').next() == Some(name));
         assert!(line.is_some(), "{name} is not in\n{text}");
     }
@@ -166,9 +167,9 @@ fn every_mistake_is_status_2_and_says_what_to_do() {
     fs::write(path.join("bad.toml"), "[network]\nnodez = 3\n").unwrap();
     for (arguments, expected) in [
         (&["rign", "--nodes", "4"][..], "did you mean `ring`?"),
-        (&["moebius"], "choose one of path, ring"),
-        (&["grid", "three"], "write for example `grid 3x4`"),
-        (&["ring"], "add --nodes"),
+        (&["moebius"], "valid forms are `path`, `ring`"),
+        (&["grid", "three"], "for example `grid 3x4`"),
+        (&["ring"], "`ring` needs a node count: pass --nodes"),
         (&["ring", "--nodes", "0"], "at least one node"),
         (&["ring", "--nodes", "4294967295"], "too large"),
         (&["ring", "--nodes", "-3"], "--nodes"),
@@ -176,23 +177,23 @@ fn every_mistake_is_status_2_and_says_what_to_do() {
         (&["geometric", "0.001", "--nodes", "50"], "connected"),
         (&["file", "apart.txt", "--nodes", "4"], "no path leads from node 0 to nodes 2, 3"),
         (&["file", "nowhere.txt"], "nowhere.txt"),
-        (&["--rho", "1", "--nodes", "10"], "at least 0 and below 1"),
-        (&["--rho", "-0.1", "--nodes", "10"], "at least 0 and below 1"),
-        (&["--rho", "nan", "--nodes", "10"], "at least 0 and below 1"),
-        (&["--rho", "0.5"], "add --nodes"),
-        (&["--rho", "0.5", "--nodes", "100000"], "1000 are the most"),
-        (&["ring", "--rho", "0.5", "--nodes", "10"], "leave the name"),
+        (&["--rho", "1", "--nodes", "10"], "rho must be in [0, 1), got"),
+        (&["--rho", "-0.1", "--nodes", "10"], "rho must be in [0, 1), got"),
+        (&["--rho", "nan", "--nodes", "10"], "rho must be in [0, 1), got"),
+        (&["--rho", "0.5"], "--rho needs a node count: pass --nodes"),
+        (&["--rho", "0.5", "--nodes", "100000"], "at most 1000"),
+        (&["ring", "--rho", "0.5", "--nodes", "10"], "omit the name"),
         (&[], "name a network"),
-        (&["ring", "--list"], "leave the name out"),
+        (&["ring", "--list"], "omit the name"),
         (&["ring", "--nodes", "2", "--weights", "bad.csv"], "bad.csv: row 0, column 1"),
         (&["ring", "--nodes", "3", "--weights", "good.csv"], "for 2 nodes, but the network has 3"),
         (&["--nodes", "3", "--weights", "good.csv"], "for 2 nodes, not 3"),
         (&["--weights", "none.csv"], "none.csv"),
         (&["none.toml"], "none.toml"),
         (&["bad.toml"], "did you mean `nodes`?"),
-        (&["bad.toml", "--nodes", "3"], "leave --nodes"),
-        (&["ring", "--nodes", "20000", "--weights-out", "a.csv"], "10000 are the most"),
-        (&["ring", "--nodes", "4", "--svg", "a", "--edges", "a"], "give each a file"),
+        (&["bad.toml", "--nodes", "3"], "omit --nodes"),
+        (&["ring", "--nodes", "20000", "--weights-out", "a.csv"], "at most 10000 nodes"),
+        (&["ring", "--nodes", "4", "--svg", "a", "--edges", "a"], "name a separate file for each"),
         (&["ring", "--nodes", "4", "--svg", "no/such/folder/a.svg"], "cannot write no/such"),
         (&["ring", "--nodes", "4", "--svg", "."], "cannot write ."),
     ] {

@@ -1,6 +1,6 @@
 //! Real problems on emulated boards.
 
-use lopa_host::boards::EMULATED_LARGE;
+use lopa_host::chips::EMULATED_LARGE;
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Layout, patient};
 

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lopa_core::blob::Wiring;
-use lopa_host::boards::Board;
+use lopa_host::chips::Board;
 use lopa_host::config::Experiment;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::Reference;

@@ -1,7 +1,7 @@
 //! Boards with one line each, to the host, which is their router.
 
 use lopa_core::blob::Wiring;
-use lopa_host::boards::EMULATED_LARGE;
+use lopa_host::chips::EMULATED_LARGE;
 use lopa_host::fault::Faults;
 use lopa_host::fleet::{Layout, patient};
 

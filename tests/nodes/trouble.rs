@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lopa_core::wire::Cause;
-use lopa_host::boards::{Board, EMULATED};
+use lopa_host::chips::{Board, EMULATED};
 use lopa_host::fleet::{Emulated, Layout, Silence, patient};
 
 use super::log::lines;

@@ -8,7 +8,6 @@ use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::Config;
 use lopa_core::problem::Problem;
 
-use super::Algorithm;
 use super::estimate::Neumann;
 use super::gossip::Gossip;
 use super::ma_dsbo::MaDsbo;
@@ -17,27 +16,26 @@ use super::rule::{Rule, RuleNode};
 use super::single::{Dgd, Dsgt};
 use super::slam::Slam;
 use super::spdb::Spdb;
-use crate::config::{AlgorithmName, AlgorithmTable, ConfigError};
+use super::{Algorithm, AlgorithmName, AlgorithmTable, TableError};
 use crate::network::{InProcess, Simulation};
 
 /// Why an algorithm could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Its table makes no sense.
+    /// Its table was refused.
     #[error(transparent)]
-    Table(#[from] ConfigError),
-    /// Its network makes no sense.
+    Table(#[from] TableError),
+    /// Its network was refused.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }
 
-/// An algorithm on a network: one node per problem, in round 0; `start` gives x₀ for the length of x, `sampler` says how
-/// a node draws its batches.
+/// An algorithm on a network: one node per problem, in round 0; `start` gives x₀ for the length of x, `sampler` says how a
+/// node draws its batches.
 ///
 /// ```
 /// use lopa_core::batch::Sampler;
-/// use lopa_host::algorithms::{Algorithm, build};
-/// use lopa_host::config::AlgorithmTable;
+/// use lopa_host::algorithms::{Algorithm, AlgorithmTable, build};
 /// use lopa_host::quadratics::QuadraticRecipe;
 /// use lopa_host::topology::Topology;
 ///

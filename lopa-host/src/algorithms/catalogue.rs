@@ -1,39 +1,122 @@
-//! What is known of every algorithm: where it comes from, what it takes, what a round costs.
+//! The algorithms and their keys: where each comes from, what it takes, what a round costs.
 
 use lopa_core::node::Scheme;
+use serde::{Deserialize, Serialize};
 
-use crate::config::{AlgorithmName, Key};
+/// The algorithms; [`AlgorithmName::about`] says what each one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlgorithmName {
+    /// `LoPA` with local gradients.
+    LopaLg,
+    /// `LoPA` with gradient tracking.
+    LopaGt,
+    /// SPDB.
+    Spdb,
+    /// MA-DSBO, personalised.
+    MaDsbo,
+    /// Gossip-DSBO, personalised.
+    GossipDsbo,
+    /// SLAM, personalised.
+    Slam,
+    /// MDBO, personalised.
+    Mdbo,
+    /// VRDBO, personalised.
+    Vrdbo,
+    /// Decentralised gradient descent on one level.
+    Dgd,
+    /// Gradient tracking on one level.
+    Dsgt,
+}
 
-/// What is known of an algorithm.
+/// A key of the table that is some algorithm's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// `alpha`.
+    Alpha,
+    /// `beta`.
+    Beta,
+    /// `lambda`.
+    Lambda,
+    /// `gamma`.
+    Gamma,
+    /// `tau`.
+    Tau,
+    /// `inner_gamma`.
+    InnerGamma,
+    /// `inner_steps`.
+    InnerSteps,
+    /// `hessian_steps`.
+    HessianSteps,
+    /// `truncation`.
+    Truncation,
+}
+
+/// What is known about an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
-    /// Its name for people.
+    /// Its name in prose.
     pub title: &'static str,
-    /// In a sentence.
+    /// What it does, in a sentence.
     pub what: &'static str,
-    /// Who published it, and when.
+    /// Where it was published.
     pub source: &'static str,
     /// How it differs from what was published, if it does: then it is a reconstruction.
     pub reconstruction: Option<&'static str>,
-    /// The step sizes and the like it must be given.
+    /// The keys it must be given.
     pub needs: &'static [Key],
-    /// Those it may be given, with what they are if not.
+    /// The keys it may be given, with their defaults.
     pub takes: &'static [(Key, &'static str)],
-    /// What one node does in a round.
+    /// What one node computes and sends in a round.
     pub cost: Cost,
 }
 
-/// What one node does in a round, with T inner and Q Hessian steps.
+/// What one node computes and sends in a round, with T inner and Q Hessian steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     /// ∇θ g.
     pub inner_gradients: &'static str,
-    /// Hessian-vector products; a mean where they are drawn.
+    /// Hessian-vector products; the mean where their number is random.
     pub hessian_vectors: &'static str,
     /// Hypergradients: ∇x f and a cross Jacobian-vector product each, with ∇θ f.
     pub hypergradients: &'static str,
     /// Vectors sent to each neighbour.
     pub vectors: &'static str,
+}
+
+impl Key {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Alpha,
+        Self::Beta,
+        Self::Lambda,
+        Self::Gamma,
+        Self::Tau,
+        Self::InnerGamma,
+        Self::InnerSteps,
+        Self::HessianSteps,
+        Self::Truncation,
+    ];
+
+    /// Those that are step sizes or momenta: [`AlgorithmTable::step`](super::AlgorithmTable::step) has their values.
+    pub const STEPS: [Self; 6] =
+        [Self::Alpha, Self::Beta, Self::Lambda, Self::Gamma, Self::Tau, Self::InnerGamma];
+
+    /// Its name in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Alpha => "alpha",
+            Self::Beta => "beta",
+            Self::Lambda => "lambda",
+            Self::Gamma => "gamma",
+            Self::Tau => "tau",
+            Self::InnerGamma => "inner_gamma",
+            Self::InnerSteps => "inner_steps",
+            Self::HessianSteps => "hessian_steps",
+            Self::Truncation => "truncation",
+        }
+    }
 }
 
 const STEPS: &[Key] = &[Key::Alpha, Key::Beta, Key::Lambda];
@@ -100,7 +183,18 @@ impl AlgorithmName {
         }
     }
 
-    /// What is known of it.
+    /// The keys it needs.
+    pub(super) fn needs(self) -> String {
+        self.about().needs.iter().map(|key| key.name()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The keys it needs and those it may be given.
+    pub(super) fn keys(self) -> String {
+        let takes = self.about().takes.iter().map(|(key, _)| key.name());
+        takes.fold(self.needs(), |all, key| all + ", " + key)
+    }
+
+    /// What is known about it.
     #[must_use]
     pub const fn about(self) -> About {
         match self {
@@ -127,8 +221,8 @@ impl AlgorithmName {
                 what: "one inner step, a Neumann series, gradient tracking",
                 source: "Lu, Cui, Squillante, Kingsbury and Horesh, ICASSP 2022",
                 reconstruction: Some(
-                    "from what others say of it; the printed algorithm was not at hand. On the original there is a \
-                     patent application, US 2024/0095515 A1",
+                    "from descriptions by others; the printed algorithm was not available. There is a patent \
+                     application on the original, US 2024/0095515 A1",
                 ),
                 needs: STEPS,
                 takes: RANDOM,
@@ -163,7 +257,7 @@ impl AlgorithmName {
                 source: "Lu, Zeng, Cui, Squillante, Horesh, Kingsbury, Liu and Hong, NeurIPS 2022",
                 reconstruction: Some(
                     "its personalised form, from its title and abstract with the classical choice of penalty; the \
-                     printed algorithm was not at hand",
+                     printed algorithm was not available",
                 ),
                 needs: STEPS,
                 takes: RANDOM,

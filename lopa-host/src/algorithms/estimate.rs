@@ -2,18 +2,16 @@
 
 use std::num::NonZeroU32;
 
-use lopa_core::draw::{Draws, Purpose};
+use lopa_core::draw::Draws;
 use lopa_core::node::Variable;
 use lopa_core::oracles::Oracles;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::vector::add_scaled;
 
+use super::Truncation;
 use super::rule::{Ask, Variables};
 use super::update::{descend, replace};
-use crate::config::Truncation;
-
-/// Which q a random truncation draws: a purpose of its own.
-const TRUNCATION: Purpose = Purpose::custom(0x7240);
+use crate::purposes;
 
 /// Vectors of the inner variable's length to work in.
 pub(super) type Room<'r> = [&'r mut [f32]; 3];
@@ -79,7 +77,7 @@ impl Neumann {
         let Self { lambda, terms, truncation } = *self;
         let last = match truncation {
             Truncation::Fixed => terms.get() - 1,
-            Truncation::Random => draws.stream(round, TRUNCATION).below(terms),
+            Truncation::Random => draws.stream(round, purposes::TRUNCATION).below(terms),
         };
         term.fill(0.0);
         oracles.add_outer_gradient_inner(at, 1.0, term);

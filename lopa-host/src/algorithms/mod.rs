@@ -3,7 +3,7 @@
 //! Every algorithm asks its problems through [`Oracles`](lopa_core::oracles::Oracles), so that batches are drawn by
 //! (seed, node, round, purpose) and every evaluation is counted; mixes with the same kernels in the same order; and
 //! gives the same bits for any number of threads. [`build`] makes one from the table `algorithm` of a file,
-//! [`AlgorithmName::about`](crate::config::AlgorithmName::about) says where it comes from.
+//! [`AlgorithmName::about`] says where it comes from.
 //!
 //! # The personalised form
 //!
@@ -41,14 +41,16 @@ mod rule;
 mod single;
 mod slam;
 mod spdb;
+mod table;
 #[cfg(test)]
 mod tests;
 mod update;
 
 pub use build::{BuildError, build};
-pub use catalogue::{About, Cost};
+pub use catalogue::{About, AlgorithmName, Cost, Key};
 pub use links::Links;
 pub(crate) use links::WINDOW;
+pub use table::{AlgorithmTable, Batch, TableError, Truncation};
 
 use std::fmt;
 

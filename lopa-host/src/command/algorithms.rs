@@ -1,19 +1,19 @@
-//! `lopa algorithms`: what there is to compare.
+//! `lopa algorithms`: the algorithms there are.
 
 use std::fmt::Write;
 
 use clap::Args;
-use lopa_host::config::{AlgorithmName, Key};
+use lopa_host::algorithms::{AlgorithmName, Key};
 
 use super::{Failure, print};
 
-/// Lists the algorithms: what each takes, what a round costs, and where it comes from.
+/// Lists the algorithms with the cost of a round.
 ///
-/// With a name: all about one of them, and a table `algorithm` for a file.
+/// With a name, describes one: its source, its cost, and a table [algorithm] for an experiment file.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa algorithms\n  lopa algorithms spdb")]
 pub(crate) struct Algorithms {
-    /// The name of one.
+    /// Algorithm to describe.
     #[arg(value_parser = named)]
     name: Option<AlgorithmName>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Algorithms {
 fn named(word: &str) -> Result<AlgorithmName, String> {
     let all = || AlgorithmName::ALL.map(AlgorithmName::word).join(", ");
     let found = AlgorithmName::ALL.into_iter().find(|name| name.word() == word);
-    found.ok_or_else(|| format!("there are {}", all()))
+    found.ok_or_else(|| format!("choose one of {}", all()))
 }
 
 impl Algorithms {
@@ -47,8 +47,8 @@ fn list() -> String {
             about.what,
         );
     }
-    text + "\nCounts are of one node in one round, with T inner_steps and Q hessian_steps (10 each if not given).\n\
-            * a reconstruction: lopa algorithms NAME says how, and where it comes from.\n"
+    text + "\nCounts are per node and round, with T = inner_steps and Q = hessian_steps (10 each by default).\n\
+            * a reconstruction: lopa algorithms NAME describes it and names its source.\n"
 }
 
 fn one(name: AlgorithmName) -> String {
@@ -60,7 +60,7 @@ fn one(name: AlgorithmName) -> String {
     let cost = about.cost;
     let _ = writeln!(
         text,
-        "A round of a node: {} inner gradients, {} Hessian-vector products, {} hypergradients, {} vectors sent.\n\n\
+        "Per node and round: {} inner gradients, {} Hessian-vector products, {} hypergradients, {} vectors sent.\n\n\
          [algorithm]\nname = \"{name}\"",
         cost.inner_gradients, cost.hessian_vectors, cost.hypergradients, cost.vectors,
     );

@@ -1,4 +1,4 @@
-//! `lopa data`: fetches and checks the public data sets.
+//! `lopa data`: downloads and checks the public data sets.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use lopa_host::data::fetch::{self, Event, FetchError, Original, State};
 
 use super::{Failure, print};
 
-/// Fetches and checks the public data sets.
+/// Downloads and checks the public data sets.
 ///
-/// A file gets its name only once its checksum is right. A fetch that was interrupted goes on where it ended.
+/// A file gets its name only once its checksum is right. An interrupted download resumes where it stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lopa data list\n  \
     lopa data fetch mnist --dir data/mnist\n  \
     lopa data check mnist --dir data/mnist\n\n\
-    Exit status: 0, 1 no server gave the file or a file is not right, 2 bad usage, input or disk.")]
+    Exit status: 0 success, 1 no server delivered a file or a file is wrong, 2 bad usage, input or disk.")]
 pub(crate) struct Data {
     #[command(subcommand)]
     command: Command,
@@ -25,24 +25,24 @@ pub(crate) struct Data {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lists the data sets: what they are, how large, on which terms, and where they come from.
+    /// Lists the data sets with their sizes, terms and sources.
     List,
-    /// Fetches a data set into a folder.
+    /// Downloads a data set into a folder.
     Fetch {
-        /// The data set: mnist, covtype or cifar10.
+        /// Data set: mnist, covtype or cifar10.
         name: String,
-        /// The folder; data/NAME if not given.
+        /// Folder [default: data/NAME].
         #[arg(long)]
         dir: Option<PathBuf>,
-        /// A folder on a server of your own that has the files under their names; no other server is asked.
+        /// Address of a folder that has the files under their names; no other server is tried.
         #[arg(long, value_name = "URL")]
         mirror: Option<String>,
     },
-    /// Says whether the files in a folder are the originals.
+    /// Checks whether the files in a folder are the originals.
     Check {
-        /// The data set: mnist, covtype or cifar10.
+        /// Data set: mnist, covtype or cifar10.
         name: String,
-        /// The folder; data/NAME if not given.
+        /// Folder [default: data/NAME].
         #[arg(long)]
         dir: Option<PathBuf>,
     },
@@ -55,7 +55,7 @@ impl From<FetchError> for Failure {
 }
 
 impl Data {
-    /// Does what the subcommand says.
+    /// Runs the subcommand.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             Command::List => print(&list()),
@@ -104,7 +104,7 @@ fn list() -> String {
         }
         text.push('\n');
     }
-    text + "`lopa data fetch NAME --dir DIR` fetches one, `lopa data check NAME --dir DIR` checks what is there\n"
+    text + "`lopa data fetch NAME --dir DIR` downloads one, `lopa data check NAME --dir DIR` checks a folder\n"
 }
 
 fn check(set: &Original, folder: &Path) -> Result<(), Failure> {
@@ -118,7 +118,7 @@ fn check(set: &Original, folder: &Path) -> Result<(), Failure> {
     let bad = states.iter().filter(|(_, state)| !fine(state)).count();
     if bad > 0 {
         return Err(Failure::run(format!(
-            "{bad} of {} files of {} are not right: `lopa data fetch {} --dir {}` gets them",
+            "{bad} of {} files of {} are missing or wrong: `lopa data fetch {} --dir {}` downloads them",
             states.len(),
             set.name,
             set.name,
@@ -128,7 +128,7 @@ fn check(set: &Original, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fetches a data set: one line per file, and on a terminal the servers and a progress bar.
+/// Downloads a data set: one line per file, and on a terminal the servers and a progress bar.
 fn get(set: &Original, folder: &Path) -> Result<(), Failure> {
     let bar = bytes_bar();
     let mut lines = String::new();
@@ -154,7 +154,7 @@ fn get(set: &Original, folder: &Path) -> Result<(), Failure> {
     result?;
     let dir = toml::Value::String(folder.display().to_string());
     print(&format!(
-        "for `lopa run`, the folder relative to its file:\n  [data]\n  source = \"{}\"\n  dir = {dir}\n",
+        "for the experiment file, with the folder relative to it:\n  [data]\n  source = \"{}\"\n  dir = {dir}\n",
         set.name
     ))
 }

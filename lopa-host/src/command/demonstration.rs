@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use clap::Args;
 use lopa_core::vector::add_scaled;
-use lopa_host::algorithms::NodeView;
-use lopa_host::config::{AlgorithmName, Experiment, Start};
+use lopa_host::algorithms::{AlgorithmName, NodeView};
+use lopa_host::config::{Experiment, Start};
 use lopa_host::metrics::Metric;
 use lopa_host::run::{Outcome, Prepared};
 

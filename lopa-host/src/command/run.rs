@@ -35,7 +35,9 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Diverged(_) | RunError::Output(_) => Self::run(error),
-            RunError::Input(_) | RunError::Config(_) | RunError::Resume(_) => Self::input(error),
+            RunError::Input(_) | RunError::Config(_) | RunError::Table(_) | RunError::Resume(_) => {
+                Self::input(error)
+            }
         }
     }
 }

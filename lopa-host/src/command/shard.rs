@@ -5,117 +5,118 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lopa_host::boards::Board;
+use lopa_host::chips::{Board, Budget, ChipError, Form, Limits, Loaded, NodeBlob, VALUES, blobs};
 use lopa_host::config::Experiment;
 use lopa_host::files::{self, Access};
 use lopa_host::report::Outputs;
 use lopa_host::run::Prepared;
-use lopa_host::shards::{Budget, Form, Limits, Loaded, Shard, ShardError, VALUES, shard_as};
 
 use super::{Failure, print};
 
-/// Writes the blobs of a network, one for each chip.
+/// Writes the blobs of a network, one per chip.
 ///
-/// A blob is what makes a chip this node: its number, neighbours, step sizes, problem and share of the data, with a
-/// checksum; if the table "links" has a key, that too, and then only you can read the files. It is flashed beside the
-/// image, which is the same on all chips. Writes node-0.blob and so on, and budget.csv with what each node takes of
-/// flash, RAM and line; blobs of a larger network that lay there are removed. What does not fit is refused before
-/// anything is written.
+/// A blob holds everything that makes a chip one particular node: its number, neighbours, step sizes, problem and share of
+/// the data, with a checksum; if the table [links] has a key, that too, and then only you can read the files. It is flashed
+/// beside the image, which is the same on all chips. The command writes node-0.blob and so on, and budget.csv with the
+/// flash, RAM and line time that each node needs; it removes blobs left over from a larger network. If a node does not fit,
+/// nothing is written.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa shard network.toml --out blobs\n  \
                   lopa shard network.toml --out blobs --board pico\n  \
                   lopa shard network.toml --out blobs --flash 131072 --ram 16384")]
 pub(crate) struct ShardCommand {
-    /// The file, the same that lopa run takes; its table "links" has the baud rate and the wiring.
+    /// Experiment file (TOML), as for lopa run; its table [links] has the baud rate and the wiring.
     file: PathBuf,
-    /// The folder for the blobs; earlier ones are replaced.
+    /// Folder for the blobs; existing ones are replaced.
     #[arg(long)]
     out: PathBuf,
-    /// Bytes of flash a chip has for its blob.
+    /// Bytes of flash for the blob.
     #[arg(long, value_name = "BYTES")]
     flash: Option<usize>,
-    /// Bytes of RAM a chip has for its node: vectors and scratch.
+    /// Bytes of RAM for the node: vectors and scratch.
     #[arg(long, value_name = "BYTES")]
     ram: Option<usize>,
-    /// The board, if all are the same: nrf52840-dk, nucleo-l476rg, pico or pico-2.
+    /// Board, if all are the same: nrf52840-dk, nucleo-l476rg, pico or pico-2.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["flash", "ram"])]
     board: Option<Board>,
 }
 
-impl From<ShardError> for Failure {
-    fn from(error: ShardError) -> Self {
+impl From<ChipError> for Failure {
+    fn from(error: ChipError) -> Self {
         match error {
-            ShardError::Network(error) => error.into(),
+            ChipError::Network(error) => error.into(),
             other => Self::input(other),
         }
     }
 }
 
 impl ShardCommand {
-    /// Writes the blobs, reads them back, and says what the largest node takes.
+    /// Writes the blobs, reads them back, and prints what the largest node needs.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let prepared = Prepared::new(experiment)?;
-        // What the node program has no room for would be refused by every board.
+        // Every board would refuse longer chunks than the node program has room for.
         let form = Form { values: Some(VALUES), ..Form::default() };
         let limits = Limits { flash: self.flash, ram: self.ram };
-        let shards = shard_as(&prepared, limits, form)?;
+        let blobs = blobs(&prepared, limits, form)?;
         if let Some(board) = &self.board {
-            shards.iter().try_for_each(|shard| board.takes(shard))?;
+            blobs.iter().try_for_each(|blob| board.takes(blob))?;
         }
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
         let name = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
-        let table = table(&shards);
+        let table = table(&blobs);
         let mut all: Vec<(PathBuf, &[u8])> =
-            shards.iter().map(|shard| (name(shard.budget.node), &shard.blob[..])).collect();
+            blobs.iter().map(|blob| (name(blob.budget.node), &blob.bytes[..])).collect();
         all.push((outputs.folder().join("budget.csv"), table.as_bytes()));
         files::put_all_as(&all, access(&prepared)).map_err(Failure::run)?;
-        remove_others(outputs.folder(), shards.len())?;
-        for shard in &shards {
-            let path = name(shard.budget.node);
+        remove_others(outputs.folder(), blobs.len())?;
+        for blob in &blobs {
+            let path = name(blob.budget.node);
             let wrong = |what: &dyn std::fmt::Display| {
                 Failure::run(format!("{} does not read back: {what}", path.display()))
             };
             let bytes = fs::read(&path).map_err(|error| wrong(&error))?;
             Loaded::new(&bytes).blob().map_err(|error| wrong(&error))?;
-            if bytes != shard.blob {
-                return Err(wrong(&"it has other bytes"));
+            if bytes != blob.bytes {
+                return Err(wrong(&"its bytes are different"));
             }
         }
-        print(&self.report(&shards))
+        print(&self.report(&blobs))
     }
 
-    fn report(&self, shards: &[Shard]) -> String {
-        let budgets = || shards.iter().map(|shard| &shard.budget);
-        let mut text = format!("{:<26} {}\n", "blobs", shards.len());
-        let mut line = |what: &str, most: Option<&Budget>, figure: &dyn Fn(&Budget) -> String| {
+    fn report(&self, blobs: &[NodeBlob]) -> String {
+        let budgets = || blobs.iter().map(|blob| &blob.budget);
+        let mut text = format!("{:<26} {}\n", "blobs", blobs.len());
+        let mut line = |what: &str, most: Option<&Budget>, value: &dyn Fn(&Budget) -> String| {
             if let Some(most) = most {
-                let _ = writeln!(text, "{what:<26} {} (node {})", figure(most), most.node);
+                let _ = writeln!(text, "{what:<26} {} (node {})", value(most), most.node);
             }
         };
-        // Of several that are equal the first.
+        // The first of several that are equal.
         let most = |key: fn(&Budget) -> u64| budgets().rev().max_by_key(|budget| key(budget));
         let flash = most(|budget| budget.flash as u64);
         line("flash, bytes", flash, &|budget| budget.flash.to_string());
         line("checkpoint, bytes", flash, &|budget| budget.checkpoint.to_string());
         line("RAM, bytes", most(|budget| budget.ram as u64), &|budget| budget.ram.to_string());
-        line("sent a round, bytes", most(|budget| budget.sent), &|budget| budget.sent.to_string());
+        line("sent per round, bytes", most(|budget| budget.sent), &|budget| {
+            budget.sent.to_string()
+        });
         let slowest = budgets().rev().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        line("a round, seconds", slowest, &|budget| format!("{:.6}", budget.seconds));
+        line("round, seconds", slowest, &|budget| format!("{:.6}", budget.seconds));
         let _ = writeln!(text, "{:<26} {}", "results", self.out.display());
         text
     }
 }
 
-/// Who can read blobs: with a key in them their owner only.
+/// Who can read blobs: only their owner if they contain a key.
 pub(crate) fn access(prepared: &Prepared) -> Access {
     if prepared.seal().is_keyed() { Access::Private } else { Access::Usual }
 }
 
-/// Removes the blobs of nodes that this network does not have: they would be flashed with it.
+/// Removes the blobs of nodes that this network does not have, so that they are not flashed by mistake.
 fn remove_others(folder: &Path, nodes: usize) -> Result<(), Failure> {
     let wrong = |path: &Path, error| {
-        let what = "cannot remove an earlier network's";
+        let what = "cannot remove the earlier blob";
         Failure::run(format!("{what} {}: {error}", path.display()))
     };
     for entry in fs::read_dir(folder).map_err(|error| wrong(folder, error))?.flatten() {
@@ -130,11 +131,11 @@ fn remove_others(folder: &Path, nodes: usize) -> Result<(), Failure> {
 }
 
 /// The budget of every node.
-fn table(shards: &[Shard]) -> String {
+fn table(blobs: &[NodeBlob]) -> String {
     let mut text = String::from(
         "node,neighbours,flash_bytes,ram_bytes,checkpoint_bytes,sent_bytes_a_round,seconds_a_round\n",
     );
-    for Shard { budget: b, .. } in shards {
+    for NodeBlob { budget: b, .. } in blobs {
         let _ = writeln!(
             text,
             "{},{},{},{},{},{},{}",

@@ -24,97 +24,103 @@
 //! iterations = 1000
 //! ```
 
-mod algorithm;
 mod tables;
 
-pub use algorithm::{AlgorithmName, AlgorithmTable, Key, Truncation};
-pub use tables::{
-    Batch, DataTable, FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable,
-    Start, Validation,
-};
+pub use tables::{FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start};
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use lopa_core::batch::BatchSize;
-use lopa_core::steps::{StepSizeError, StepSizes};
+use lopa_core::steps::StepSizes;
 use serde::{Deserialize, Serialize};
 
-/// A file, read and checked.
+use crate::algorithms::{AlgorithmTable, TableError};
+use crate::data::{DataTable, Validation};
+use crate::topology::{Kind, WeightRule};
+use crate::words;
+
+/// An experiment, read from a file and checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Who talks to whom.
+    /// The network.
     pub network: NetworkTable,
-    /// What is learned.
+    /// The problem.
     pub problem: ProblemTable,
-    /// What it is learned from.
+    /// The data it is learned from.
     #[serde(default)]
     pub data: DataTable,
-    /// How it is learned.
+    /// The algorithm that learns it.
     pub algorithm: AlgorithmTable,
-    /// How nodes are linked; without it their vectors are mixed in one memory.
+    /// How nodes are linked; without it their vectors are mixed in-process.
     pub links: Option<LinksTable>,
-    /// For how long, and what is kept.
+    /// How long it runs, and what is recorded.
     pub run: RunTable,
-    /// The boards that learn, for `lopa fleet`; nothing else looks at it.
+    /// The boards that learn, for `lopa fleet`; no other command reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetTable>,
 }
 
 /// Why a file was refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It cannot be read.
-    Read(PathBuf, std::io::Error),
-    /// It is not TOML, or says something nobody understands.
-    Syntax(PathBuf, String),
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not TOML, or has a key or a value that is unknown.
+    #[error("{}{message}", in_file(path.as_deref()))]
+    Syntax {
+        /// The file, if it is one.
+        path: Option<PathBuf>,
+        /// Where, and what is wrong.
+        message: String,
+    },
     /// A value is out of range.
+    #[error("{0}")]
     Value(String),
-    /// A step size is out of range.
-    Steps(StepSizeError),
+    /// The table `algorithm` was refused.
+    #[error(transparent)]
+    Algorithm(#[from] TableError),
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Self::Syntax(path, error) => write!(f, "{}: {}", path.display(), error.trim_end()),
-            Self::Value(what) => f.write_str(what),
-            Self::Steps(error) => write!(f, "algorithm.{error}"),
-        }
-    }
+fn in_file(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
-
-impl std::error::Error for ConfigError {}
 
 impl Experiment {
     /// Reads a file. Paths in it are relative to its folder.
     ///
     /// # Errors
-    /// Names the line of what nobody understands, with the nearest word there is, and values out of range.
+    /// Names the line of a key or value that is unknown, with the nearest known one, and values out of range.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|e| ConfigError::Read(path.into(), e))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.into(), source })?;
         let mut experiment = Self::parse(&text).map_err(|error| match error {
-            ConfigError::Syntax(_, error) => ConfigError::Syntax(path.into(), error),
+            ConfigError::Syntax { message, .. } => {
+                ConfigError::Syntax { path: Some(path.into()), message }
+            }
             other => other,
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        if let Start::File(file) = &mut experiment.run.x0 {
-            *file = folder.join(&*file);
-        }
-        if let Some(file) = experiment.network.topology.strip_prefix("file ") {
-            experiment.network.topology = format!("file {}", folder.join(file.trim()).display());
-        }
-        if experiment.network.weights != "metropolis" {
-            let weights = folder.join(&experiment.network.weights);
-            experiment.network.weights = weights.to_string_lossy().into_owned();
-        }
-        let data = &mut experiment.data;
+        let (data, network) = (&mut experiment.data, &mut experiment.network);
         let key = experiment.links.as_mut().and_then(|links| links.key.as_mut());
-        let files = [&mut data.dir, &mut data.file, &mut data.test_file];
-        for path in files.into_iter().flatten().chain(key) {
+        let mut files = vec![data.dir.as_mut(), data.file.as_mut(), data.test_file.as_mut(), key];
+        if let Start::File(file) = &mut experiment.run.x0 {
+            files.push(Some(file));
+        }
+        if let Kind::File(file) = &mut network.topology {
+            files.push(Some(file));
+        }
+        if let WeightRule::File(file) = &mut network.weights {
+            files.push(Some(file));
+        }
+        for path in files.into_iter().flatten() {
             *path = folder.join(&*path);
         }
         Ok(experiment)
@@ -130,7 +136,7 @@ impl Experiment {
             if let Some(hint) = nearest(error.message()) {
                 message += &format!("did you mean `{hint}`?");
             }
-            ConfigError::Syntax(PathBuf::new(), message)
+            ConfigError::Syntax { path: None, message: message.trim_end().into() }
         };
         let experiment: Self = toml::from_str(text).map_err(syntax)?;
         experiment.check()?;
@@ -146,10 +152,10 @@ impl Experiment {
             return value("run.iterations is 0: at least one round is needed");
         }
         if self.run.record_every == 0 {
-            return value("run.record_every is 0: at least every round, 1, is needed");
+            return value("run.record_every is 0: at least 1 is needed");
         }
         if self.run.checkpoint_every == Some(0) {
-            return value("run.checkpoint_every is 0: at least every round, 1, is needed");
+            return value("run.checkpoint_every is 0: at least 1 is needed");
         }
         match self.run.x0 {
             Start::Number(a) | Start::Random { random: a } if !a.is_finite() => {
@@ -160,7 +166,9 @@ impl Experiment {
         if let Validation::Part(part) = self.data.validation
             && !(part > 0.0 && part < 1.0)
         {
-            return value("data.validation is out of range: above 0 and below 1, or \"same\"");
+            return value(
+                "data.validation is out of range: it must be above 0 and below 1, or \"same\"",
+            );
         }
         if let Some(links) = &self.links {
             links.check()?;
@@ -172,7 +180,7 @@ impl Experiment {
         let name = self.algorithm.name;
         if self.links.is_some() && name.scheme().is_none() {
             return Err(ConfigError::Value(format!(
-                "links: {name} runs in one memory only, lopa-lg and lopa-gt over links: leave the table out"
+                "links: {name} runs in-process only; just lopa-lg and lopa-gt run over links: remove the table"
             )));
         }
         Ok(())
@@ -183,16 +191,13 @@ impl Experiment {
     /// # Errors
     /// Names the one that is out of range, or says that the algorithm is not LoPA.
     pub fn steps(&self) -> Result<StepSizes, ConfigError> {
-        self.algorithm.steps()
+        Ok(self.algorithm.steps()?)
     }
 
     /// The size of a batch.
     #[must_use]
-    pub const fn batch(&self) -> BatchSize {
-        match self.algorithm.batch {
-            Batch::Full => BatchSize::Full,
-            Batch::Drawn(size) => BatchSize::drawn(size),
-        }
+    pub fn batch(&self) -> BatchSize {
+        self.algorithm.batch.into()
     }
 }
 
@@ -205,7 +210,9 @@ impl LinksTable {
             ("reorder", self.reorder),
         ] {
             if !(0.0..1.0).contains(&chance) {
-                let what = format!("links.{name} = {chance} is out of range: 0 to below 1");
+                let what = format!(
+                    "links.{name} = {chance} is out of range: it must be a probability in [0, 1)"
+                );
                 return Err(ConfigError::Value(what));
             }
         }
@@ -229,10 +236,10 @@ impl FleetTable {
             }
             let before = &self.node[..index];
             if before.iter().any(|other| other.id == id) {
-                return wrong(format!("fleet.node: id {id} is there twice"));
+                return wrong(format!("fleet.node: id {id} is given twice"));
             }
             if before.iter().any(|other| other.port == node.port) {
-                return wrong(format!("fleet.node: port {:?} is there twice", node.port));
+                return wrong(format!("fleet.node: port {:?} is given twice", node.port));
             }
         }
         Ok(())
@@ -243,11 +250,7 @@ impl FleetTable {
 fn nearest(message: &str) -> Option<&str> {
     let mut words = message.split('`').skip(1).step_by(2);
     let unknown = words.next().filter(|_| message.starts_with("unknown"))?;
-    words
-        .map(|word| (strsim::damerau_levenshtein(unknown, word), word))
-        .filter(|(distance, word)| 2 * distance <= word.len().max(2))
-        .min()
-        .map(|(_, word)| word)
+    words::nearest(unknown, words).filter(|_| !message.contains("did you mean"))
 }
 
 #[cfg(test)]
@@ -274,8 +277,8 @@ mod tests {
     #[test]
     fn a_short_file_gets_the_rest_by_default() {
         let experiment = Experiment::parse(GOOD).unwrap();
-        assert_eq!(experiment.network.topology, "ring");
-        assert_eq!(experiment.data.source, "synthetic");
+        assert_eq!(experiment.network.topology, Kind::Ring);
+        assert_eq!(experiment.data, DataTable::default());
         assert_eq!(experiment.run.x0, Start::Number(0.0));
         assert_eq!(experiment.batch(), BatchSize::drawn(20));
         let full = GOOD.replace("batch = 20", "batch = \"full\"");
@@ -290,6 +293,11 @@ mod tests {
         for (from, to, said) in [
             ("alpha = 0.1", "alhpa = 0.1", "did you mean `alpha`?"),
             ("[run]", "[runn]", "did you mean `run`?"),
+            ("nodes = 4", "nodes = 4\ntopology = \"rign\"", "did you mean `ring`?"),
+            ("nodes = 4", "nodes = 4\ntopology = \"grid\"", "for example `grid 3x4`"),
+            ("[problem]", "[data]\nsource = \"mnits\"\n[problem]", "did you mean `mnist`?"),
+            ("[problem]", "[data]\npartition = \"idd\"\n[problem]", "did you mean `iid`?"),
+            ("[problem]", "[data]\npartition = \"even\"\n[problem]", "`equal-subsets CLASSES`"),
             ("nodes = 4", "nodes = 4\ntopolgy = \"ring\"", "did you mean `topology`?"),
             ("\"logistic\"", "\"logistics\"", "did you mean `logistic`?"),
             ("\"lopa-gt\"", "\"lopa-tg\"", "did you mean `lopa-gt`?"),
@@ -297,7 +305,7 @@ mod tests {
             ("alpha = 0.1", "alpha = -0.1", "algorithm.alpha = -0.1 is out of range"),
             ("nodes = 4", "nodes = 0", "at least one node"),
             ("nodes = 4", "nodes = -4", "invalid value: integer `-4`"),
-            ("batch = 20", "batch = 0", "batch is 0"),
+            ("batch = 20", "batch = 0", "batch = 0 is out of range"),
             ("batch = 20", "batch = \"half\"", "or \"full\""),
             ("iterations = 10", "iterations = 0", "iterations is 0"),
             ("iterations = 10", "iterations = 10\nrecord_every = 0", "record_every is 0"),
@@ -313,12 +321,12 @@ mod tests {
             (
                 "[run]",
                 "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 1, port = \"b\" }]\n[run]",
-                "id 1 is there twice",
+                "id 1 is given twice",
             ),
             (
                 "[run]",
                 "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 2, port = \"a\" }]\n[run]",
-                "port \"a\" is there twice",
+                "port \"a\" is given twice",
             ),
         ] {
             let error = Experiment::parse(&GOOD.replace(from, to)).unwrap_err().to_string();

@@ -7,6 +7,7 @@ use lopa_core::samples::LabelKind;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::Choice;
+use crate::topology::{Kind, WeightRule};
 
 /// The table `network`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,10 +17,10 @@ pub struct NetworkTable {
     pub nodes: u32,
     /// The graph.
     #[serde(default = "ring")]
-    pub topology: String,
+    pub topology: Kind,
     /// The weights: "metropolis", or a CSV file.
-    #[serde(default = "metropolis")]
-    pub weights: String,
+    #[serde(default)]
+    pub weights: WeightRule,
     /// The seed of random graphs.
     #[serde(default = "one")]
     pub seed: u64,
@@ -29,9 +30,9 @@ pub struct NetworkTable {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ProblemTable {
-    /// Hyper-parameters of logistic regression.
+    /// Hyperparameters of logistic regression.
     Logistic {},
-    /// Hyper-parameters of ridge regression.
+    /// Hyperparameters of ridge regression.
     Ridge {},
     /// A shared sigmoid layer with a personal softmax head.
     SharedLayer {
@@ -42,28 +43,28 @@ pub enum ProblemTable {
     },
     /// A starting point for a classifier that adapts in one step.
     MetaLogistic {
-        /// One over the step.
+        /// One over the step size.
         nu: f32,
     },
     /// A starting point for a regression that adapts in one step.
     MetaSquared {
-        /// One over the step.
+        /// One over the step size.
         nu: f32,
     },
-    /// Random quadratics with a closed form, which need no data: the yardstick.
+    /// Random quadratics with a closed form, which need no data: a yardstick.
     Quadratic {
         /// n: the length of the shared variable.
         outer: usize,
         /// p: the length of a node's own variable.
         inner: usize,
-        /// How far nodes differ: 0 not at all, 1 as much as they have in common.
+        /// How much nodes differ: 0 not at all, 1 as much as they have in common.
         #[serde(default = "unit")]
         heterogeneity: f32,
     },
 }
 
 impl ProblemTable {
-    /// The labels it learns from; none for a quadratic, which knows no samples.
+    /// The labels it learns from; none for a quadratic, which has no samples.
     #[must_use]
     pub const fn labels(&self) -> Option<LabelKind> {
         match self {
@@ -75,139 +76,32 @@ impl ProblemTable {
     }
 }
 
-/// The table `data`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataTable {
-    /// "synthetic", "mnist", "covtype", "cifar10", "csv" or "libsvm".
-    #[serde(default = "synthetic")]
-    pub source: String,
-    /// The folder of the files; of "csv", a folder a node in it.
-    pub dir: Option<PathBuf>,
-    /// Of "csv" and "libsvm": one file for all nodes.
-    pub file: Option<PathBuf>,
-    /// Of "csv" and "libsvm": a file to judge by; without it a sixth of the samples is kept for that.
-    pub test_file: Option<PathBuf>,
-    /// The classes to tell apart, by number or name; all if none are named.
-    #[serde(default)]
-    pub classes: Vec<String>,
-    /// How many samples in all; all there are if not given. For synthetic data: training samples of a node.
-    pub samples: Option<usize>,
-    /// How samples are dealt to nodes.
-    #[serde(default = "iid")]
-    pub partition: String,
-    /// The part of a node's samples that the outer problem has for itself, or "same": both levels have all.
-    #[serde(default)]
-    pub validation: Validation,
-    /// Whether features are brought to mean 0 and deviation 1. Pixels and folders a node are left as they are.
-    #[serde(default = "yes")]
-    pub standardise: bool,
-    /// Of synthetic data: features of a sample.
-    #[serde(default = "features")]
-    pub features: usize,
-    /// Of synthetic data: how many of them matter.
-    #[serde(default = "relevant")]
-    pub relevant: usize,
-}
-
-impl Default for DataTable {
-    fn default() -> Self {
-        Self {
-            source: synthetic(),
-            dir: None,
-            file: None,
-            test_file: None,
-            classes: Vec::new(),
-            samples: None,
-            partition: iid(),
-            validation: Validation::default(),
-            standardise: true,
-            features: features(),
-            relevant: relevant(),
-        }
-    }
-}
-
-/// What the outer problem has.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "validation must be a part between 0 and 1, or \"same\"")]
-pub enum Validation {
-    /// This part of a node's samples for itself.
-    Part(f64),
-    /// The samples of the inner problem.
-    #[serde(with = "same")]
-    Same,
-}
-
-impl Default for Validation {
-    fn default() -> Self {
-        Self::Part(0.5)
-    }
-}
-
-/// How many samples a batch has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(untagged, expecting = "batch must be a number of samples, or \"full\"")]
-pub enum Batch {
-    /// This many, drawn with replacement.
-    Drawn(u32),
-    /// All of them.
-    #[default]
-    #[serde(with = "full")]
-    Full,
-}
-
-/// A word that stands where a number may.
-macro_rules! word {
-    ($name:ident) => {
-        mod $name {
-            use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-            const WORD: &str = stringify!($name);
-
-            pub(super) fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(WORD)
-            }
-
-            pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<(), D::Error> {
-                match String::deserialize(from)?.as_str() {
-                    WORD => Ok(()),
-                    other => Err(D::Error::custom(format!("{other:?} is not {WORD:?}"))),
-                }
-            }
-        }
-    };
-}
-
-word!(full);
-word!(same);
-
-/// The table `links`: nodes talk over serial lines, in simulated time. The results are the same bits.
+/// The table `links`: nodes talk over serial lines, in simulated time. The results have the same bits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinksTable {
     /// How nodes are wired.
     pub wiring: Wiring,
-    /// Bits a second.
+    /// Bits per second.
     pub baud: u32,
-    /// Elements of x that travel in a frame.
+    /// Elements of x per frame.
     pub chunk: u32,
-    /// Microseconds a node computes in a round.
+    /// Microseconds of computation per round.
     pub compute: u64,
-    /// The chance that a frame is lost.
+    /// The probability that a frame is lost.
     pub drop: f32,
-    /// The chance that a frame is damaged.
+    /// The probability that a frame is damaged.
     pub corrupt: f32,
-    /// The chance that a frame comes twice.
+    /// The probability that a frame arrives twice.
     pub duplicate: f32,
-    /// The chance that a frame is overtaken by those behind it.
+    /// The probability that a frame is overtaken by later ones.
     pub reorder: f32,
     /// The longest extra delay of a frame, in microseconds.
     pub delay: u64,
     /// The seed of the faults.
     pub seed: u64,
-    /// A file with a key, as `lopa key` makes it: frames are encrypted and authenticated with it. The results are the
-    /// same bits.
+    /// A file with a key, made by `lopa key`: frames are encrypted and authenticated with it. The results have the same
+    /// bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
 }
@@ -236,7 +130,7 @@ impl Default for LinksTable {
 pub struct FleetTable {
     /// The board: a folder of `firmware`.
     pub board: Option<String>,
-    /// Which node is where.
+    /// Where each node is plugged in.
     #[serde(default)]
     pub node: Vec<FleetNode>,
 }
@@ -262,16 +156,16 @@ pub struct RunTable {
     /// The seed of batches, partitions and synthetic data.
     #[serde(default = "one")]
     pub seed: u64,
-    /// A row of metrics every so many rounds.
+    /// How many rounds lie between rows of metrics.
     #[serde(default = "hundred")]
     pub record_every: u64,
-    /// What is measured: a list of names, "default" or "all".
+    /// The metrics: a list of names, "default" or "all".
     #[serde(default)]
     pub metrics: Choice,
-    /// Whether losses and accuracies of every single node are kept too, in `nodes.csv`.
+    /// Whether the losses and accuracies of each node are recorded too, in `nodes.csv`.
     #[serde(default)]
     pub per_node: bool,
-    /// A checkpoint every so many rounds; every half minute if not given.
+    /// How many rounds lie between checkpoints; half a minute if not given.
     pub checkpoint_every: Option<u64>,
     /// Where x starts: a number for every element, a CSV file, or `{ random = 0.1 }`.
     #[serde(default)]
@@ -286,7 +180,7 @@ pub enum Start {
     Number(f32),
     /// The numbers of a file, separated by commas or lines.
     File(PathBuf),
-    /// Uniform random numbers, drawn from the run's seed. A layer needs them: equal units stay equal for ever.
+    /// Uniform random numbers, drawn from the run's seed. A shared layer needs them: equal units stay equal for ever.
     Random {
         /// They lie between minus this and this.
         random: f32,
@@ -299,29 +193,11 @@ impl Default for Start {
     }
 }
 
-fn ring() -> String {
-    "ring".into()
-}
-fn metropolis() -> String {
-    "metropolis".into()
-}
-fn synthetic() -> String {
-    "synthetic".into()
-}
-fn iid() -> String {
-    "iid".into()
-}
-const fn yes() -> bool {
-    true
+const fn ring() -> Kind {
+    Kind::Ring
 }
 const fn unit() -> f32 {
     1.0
-}
-const fn features() -> usize {
-    24
-}
-const fn relevant() -> usize {
-    4
 }
 const fn one() -> u64 {
     1

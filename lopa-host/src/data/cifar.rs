@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::dataset::Dataset;
 use super::error::{Fault, FileError, Place};
-use super::source::{MOST_VALUES, Source, find, need};
+use super::reader::{MOST_VALUES, Reader, find, need};
 use super::table::{Class, Table, Targets, Values};
 
 /// The pixels of an image, over three planes.
@@ -31,8 +31,7 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
     Ok(Dataset { train, test: Some(test) })
 }
 
-/// The records of one or more files, one after the other. All ten classes are known, also those that do not
-/// occur.
+/// The records of one or more files, one after the other. The table has all ten classes, even those that do not occur.
 ///
 /// # Errors
 /// Names the file, the record and what is wrong with it.
@@ -50,28 +49,28 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
 pub fn read<P: AsRef<Path>>(files: &[P]) -> Result<Table, FileError> {
     let (mut pixels, mut labels) = (Vec::new(), Vec::new());
     for file in files {
-        let mut source = Source::open(file.as_ref())?;
+        let mut reader = Reader::open(file.as_ref())?;
         let mut record = Vec::with_capacity(1 + WIDTH);
         for number in 0.. {
             record.clear();
-            let found = source.read_to(&mut record, 1 + WIDTH as u64)?;
+            let found = reader.read_to(&mut record, 1 + WIDTH as u64)?;
             let place = Place::Record(number);
             if let Some((&label, image)) = record.split_first() {
                 if usize::from(label) >= CLASSES.len() {
                     let fault = Fault::Label { found: label.to_string(), allowed: "0 to 9" };
-                    return Err(source.error(place, fault));
+                    return Err(reader.error(place, fault));
                 }
                 if image.len() < WIDTH {
-                    return Err(source.error(place, Fault::Record { size: 1 + WIDTH, found }));
+                    return Err(reader.error(place, Fault::Record { size: 1 + WIDTH, found }));
                 }
                 if pixels.len() > MOST_VALUES - WIDTH {
                     let what = "the number of pixels";
-                    return Err(source.error(place, Fault::TooLarge { what, limit: MOST_VALUES }));
+                    return Err(reader.error(place, Fault::TooLarge { what, limit: MOST_VALUES }));
                 }
                 labels.push(label);
                 pixels.extend_from_slice(image);
             } else if number == 0 {
-                return Err(source.error(Place::File, Fault::Empty));
+                return Err(reader.error(Place::File, Fault::Empty));
             } else {
                 break;
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::{Fault, FileError};
-use super::source::{MOST_VALUES, need};
+use super::reader::{MOST_VALUES, need};
 use super::table::{Class, Table, Targets, Values};
 use super::text::{Lines, bare, excerpt, number};
 
@@ -21,14 +21,14 @@ pub const CLASSES: [&str; 7] = [
     "Krummholz",
 ];
 
-/// The samples that the published file holds.
+/// The samples in the published file.
 pub const SAMPLES: usize = 581_012;
 
-/// `covtype.data`, plain or with `.gz`: [`SAMPLES`] samples. There is no test part: hold one out with
+/// `covtype.data`, plain or with `.gz`: [`SAMPLES`] samples. It has no test part: hold one out with
 /// [`super::Dataset::hold_out`].
 ///
-/// A shorter file is read too: people cut it for a quick try, and a cut at the end of a line cannot be told from that.
-/// Whether it is whole, [`super::fetch::check`] and the command `lopa data check covtype` say.
+/// A shorter file is read too: people cut it for a quick try, and damage that ends at a line looks the same.
+/// [`super::fetch::check`] and the command `lopa data check covtype` tell whether it is complete.
 ///
 /// # Errors
 /// Names the file, line and column of what is wrong.
@@ -36,8 +36,8 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Table, FileError> {
     read(need(folder.as_ref(), &["covtype.data"])?)
 }
 
-/// A file of that form, of any length: 54 numbers and a label from 1 to 7 a line, separated by commas. Class
-/// numbers count from 0, names and original labels are kept.
+/// A file of that form, of any length: 54 numbers and a label from 1 to 7 per line, separated by commas. Classes are
+/// numbered from 0; names and original labels are kept.
 ///
 /// # Errors
 /// Names the file, line and column of what is wrong.

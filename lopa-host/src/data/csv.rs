@@ -1,14 +1,14 @@
-//! Numbers separated by commas: one sample a row, the label first.
+//! Numbers separated by commas: one sample per row, the label first.
 //!
-//! A first row in which no cell is a number is a header and skipped. Blank lines are skipped, white space and
-//! quotes around a number are allowed.
+//! If no cell of the first row is a number, it is a header and skipped. So are blank lines; white space and quotes around
+//! a number are allowed.
 
 use std::path::Path;
 
 use lopa_core::samples::LabelKind;
 
 use super::error::{Fault, FileError};
-use super::source::MOST_VALUES;
+use super::reader::MOST_VALUES;
 use super::table::{Table, Values};
 use super::text::{Column, Lines, bare, number};
 
@@ -69,7 +69,7 @@ pub fn read(file: impl AsRef<Path>, labels: LabelKind) -> Result<Table, FileErro
     Ok(Table::trusted(Values::Floats(values), width, targets, classes))
 }
 
-/// No cell is a number, and at least one says something.
+/// No cell is a number, and at least one is not blank.
 fn is_header(text: &str) -> bool {
     text.split(',').map(bare).all(|cell| cell.parse::<f32>().is_err())
         && text.split(',').any(|cell| !bare(cell).is_empty())

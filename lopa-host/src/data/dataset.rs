@@ -1,9 +1,11 @@
-//! A table to learn from and one to judge by.
+//! A table to learn from and one to test with.
 
 use lopa_core::draw::Draws;
 
-use super::chance::{self, shuffled};
-use super::table::{Table, TableError, Targets, Values};
+use super::error::DataError;
+use super::table::{Table, Targets, Values};
+use crate::chance::shuffled;
+use crate::purposes;
 
 /// A data set before it is dealt out.
 ///
@@ -14,26 +16,25 @@ use super::table::{Table, TableError, Targets, Values};
 /// let table = Table::new(Values::Floats(vec![1.0; 200]), 2, targets, Arc::new([]))?;
 /// let set = Dataset::new(table, None)?.hold_out(20, 7)?;
 /// assert_eq!((set.train.len(), set.test.unwrap().len()), (80, 20));
-/// # Ok::<(), lopa_host::data::TableError>(())
+/// # Ok::<(), lopa_host::data::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
     /// To be dealt out for training and validation.
     pub train: Table,
-    /// For nobody but the judge.
+    /// For tests only.
     pub test: Option<Table>,
 }
 
 impl Dataset {
-    /// Puts two parts together. Where labels are numbers without a name, both get the classes of the part
-    /// that has more.
+    /// Combines two parts. Where labels are numbers without a name, both get the classes of the part that has more.
     ///
     /// # Errors
     /// Refuses parts of different widths, encodings or classes.
-    pub fn new(train: Table, test: Option<Table>) -> Result<Self, TableError> {
+    pub fn new(train: Table, test: Option<Table>) -> Result<Self, DataError> {
         let Some(test) = test else { return Ok(Self { train, test: None }) };
         if train.width() != test.width() {
-            return Err(TableError::Width { train: train.width(), test: test.width() });
+            return Err(DataError::Width { expected: train.width(), found: test.width() });
         }
         let bytes = |table: &Table| matches!(table.values(), Values::Bytes(_));
         let real = |table: &Table| matches!(table.targets(), Targets::Real(_));
@@ -41,7 +42,7 @@ impl Dataset {
         let all = if a.len() < b.len() { b.clone() } else { a.clone() };
         let fit = all.starts_with(&a) && all.starts_with(&b);
         if bytes(&train) != bytes(&test) || real(&train) != real(&test) || !fit {
-            return Err(TableError::Kind);
+            return Err(DataError::Kind);
         }
         Ok(Self { train: train.with_classes(all.clone()), test: Some(test.with_classes(all)) })
     }
@@ -50,7 +51,7 @@ impl Dataset {
     ///
     /// # Errors
     /// As [`Table::pick`].
-    pub fn pick(self, names: &[&str]) -> Result<Self, TableError> {
+    pub fn pick(self, names: &[&str]) -> Result<Self, DataError> {
         let test = self.test.map(|test| test.pick(names)).transpose()?;
         Ok(Self { train: self.train.pick(names)?, test })
     }
@@ -60,12 +61,12 @@ impl Dataset {
     ///
     /// # Errors
     /// Refuses to hold out none or all.
-    pub fn hold_out(self, count: usize, seed: u64) -> Result<Self, TableError> {
+    pub fn hold_out(self, count: usize, seed: u64) -> Result<Self, DataError> {
         let found = self.train.len();
         if count == 0 || count >= found {
-            return Err(TableError::HoldOut { wanted: count, found });
+            return Err(DataError::HoldOut { wanted: count, found });
         }
-        let rows = shuffled(found, &mut Draws { seed, node: 0 }.stream(0, chance::HOLD_OUT));
+        let rows = shuffled(found, &mut Draws { seed, node: 0 }.stream(0, purposes::HOLD_OUT));
         let (test, train) = rows.split_at(count);
         Ok(Self { train: self.train.gather(train), test: Some(self.train.gather(test)) })
     }

@@ -1,14 +1,16 @@
-//! Dealing samples out: everyone's share, cut into training and validation.
+//! Dealing samples out: each node's share, split into training and validation.
 
 use std::sync::Arc;
 
 use lopa_core::draw::Draws;
 
-use super::chance::{self, shuffled};
 use super::dataset::Dataset;
-use super::partition::{LEAST, Partition, PartitionError, Pool, even};
+use super::error::DataError;
+use super::partition::{LEAST, Partition, Pool, even};
 use super::shard::Shard;
 use super::table::Table;
+use crate::chance::{self, shuffled};
+use crate::purposes;
 
 /// How a data set becomes shards.
 ///
@@ -29,26 +31,26 @@ use super::table::Table;
 pub struct Deal {
     /// How many nodes there are.
     pub nodes: u32,
-    /// Who gets what.
+    /// The way samples are dealt out.
     pub partition: Partition,
-    /// How many samples are dealt out, drawn from all; without it, as many as can be.
+    /// How many samples are dealt out, drawn from all; without it, as many as possible.
     pub samples: Option<usize>,
-    /// The part of a node's share that is for validation, above 0 and below 1; without it, both levels have all.
+    /// The part of a node's share that is for validation, above 0 and below 1; without it, both levels use all of it.
     pub validation: Option<f64>,
-    /// What nodes are judged by.
+    /// What nodes are tested with.
     pub test: TestPart,
-    /// The seed: the same seed, the same shards.
+    /// The seed: the same seed gives the same shards.
     pub seed: u64,
 }
 
-/// What nodes are judged by.
+/// What nodes are tested with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TestPart {
-    /// All by the whole test part.
+    /// All nodes with the whole test part.
     #[default]
     Common,
-    /// Each by as many test samples as have its own mixture of classes, copied: a personal model need not know
-    /// what its node never sees. Real targets have no classes, and a common test.
+    /// Each node with as many test samples as possible in its own mixture of classes: a personal model need not know
+    /// classes that its node never sees. Real targets have no classes, so the test is common.
     Matched,
 }
 
@@ -79,29 +81,29 @@ impl Deal {
     ///
     /// # Errors
     /// Refuses settings out of range, and says which node has too few samples, and of which class.
-    pub fn shares(&self, table: &Table) -> Result<Vec<Share>, PartitionError> {
+    pub fn shares(&self, table: &Table) -> Result<Vec<Share>, DataError> {
         if self.nodes == 0 {
-            return Err(PartitionError::NoNodes);
+            return Err(DataError::NoNodes);
         }
         if let Some(value) = self.validation
             && !(value > 0.0 && value < 1.0)
         {
             let (name, allowed) = ("validation", "above 0 and below 1");
-            return Err(PartitionError::Setting { name, value, allowed });
+            return Err(DataError::Setting { name, value, allowed });
         }
         let found = table.len();
         let samples = self.samples.unwrap_or(found);
         if samples > found {
-            return Err(PartitionError::Samples { wanted: samples, found });
+            return Err(DataError::TooMany { wanted: samples, found });
         }
         let nodes = self.nodes as usize;
         if samples / nodes < LEAST {
-            // Dealt evenly, the last node has least.
-            return Err(PartitionError::Few { node: nodes - 1, found: samples / nodes });
+            // With an even deal the last node gets the fewest.
+            return Err(DataError::Few { node: nodes - 1, found: samples / nodes });
         }
-        let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, chance::POOL);
+        let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, purposes::POOL);
         let mut rows = shuffled(found, &mut stream);
-        // These two take of each class what they need.
+        // These two take what they need from each class.
         let picky =
             matches!(self.partition, Partition::LabelRatio(_) | Partition::EqualSubsets { .. });
         if !picky {
@@ -110,7 +112,7 @@ impl Deal {
         let shares = match self.partition {
             Partition::Iid => deal_evenly(&rows, nodes),
             _ => {
-                let labels = table.labels().ok_or(PartitionError::Real)?;
+                let labels = table.labels().ok_or(DataError::Real)?;
                 let mut by_class = vec![Vec::new(); table.classes().len()];
                 rows.iter().for_each(|&row| by_class[usize::from(labels[row as usize])].push(row));
                 let (classes, seed) = (table.classes(), self.seed);
@@ -133,7 +135,7 @@ impl Deal {
     ///
     /// # Errors
     /// As [`Deal::shares`]; and a matched test needs samples of every class that the node has.
-    pub fn shards(&self, data: Dataset) -> Result<Vec<Shard>, PartitionError> {
+    pub fn shards(&self, data: Dataset) -> Result<Vec<Shard>, DataError> {
         let shares = self.shares(&data.train)?;
         let test = data.test.map(Arc::new);
         let shard = |(node, share): (u32, &Share)| {
@@ -148,21 +150,21 @@ impl Deal {
         (0..).zip(&shares).map(shard).collect()
     }
 
-    /// As many test samples as can be had with classes in the proportions of `counts`.
+    /// As many test samples as possible with classes in the proportions of `counts`.
     fn matched(
         &self,
         node: u32,
         counts: &[usize],
         test: &Arc<Table>,
-    ) -> Result<Arc<Table>, PartitionError> {
+    ) -> Result<Arc<Table>, DataError> {
         let Some(labels) = test.labels() else { return Ok(Arc::clone(test)) };
         let there = test.counts();
-        // The class that is used up first.
+        // The class that runs out first.
         let mut scarce = None;
         for (class, (&wanted, &left)) in counts.iter().zip(&there).enumerate() {
             if wanted > 0 && left == 0 {
                 let class = test.classes()[class].name.clone();
-                return Err(PartitionError::Class { node: node as usize, class, wanted: 1, left });
+                return Err(DataError::Short { node: node as usize, class, wanted: 1, left });
             }
             let fewer = |(w, l): (usize, usize)| left * w < l * wanted;
             if wanted > 0 && scarce.is_none_or(fewer) {
@@ -171,7 +173,7 @@ impl Deal {
         }
         let Some((wanted, left)) = scarce else { return Ok(Arc::clone(test)) };
         let mut quota: Vec<usize> = counts.iter().map(|count| count * left / wanted).collect();
-        let mut stream = Draws { seed: self.seed, node }.stream(0, chance::TEST);
+        let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::TEST);
         let mut rows = shuffled(test.len(), &mut stream);
         rows.retain(|&row| {
             let quota = &mut quota[usize::from(labels[row as usize])];
@@ -182,13 +184,13 @@ impl Deal {
         Ok(Arc::new(test.gather(&rows)))
     }
 
-    /// Cuts a node's share in two, at random.
-    fn cut(&self, node: u32, mut share: Vec<u32>) -> Result<Share, PartitionError> {
+    /// Splits a node's share in two, at random.
+    fn cut(&self, node: u32, mut share: Vec<u32>) -> Result<Share, DataError> {
         let found = share.len();
         if found < LEAST {
-            return Err(PartitionError::Few { node: node as usize, found });
+            return Err(DataError::Few { node: node as usize, found });
         }
-        let mut stream = Draws { seed: self.seed, node }.stream(0, chance::CUT);
+        let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::CUT);
         chance::shuffle(&mut share, &mut stream);
         let Some(part) = self.validation else {
             return Ok(Share { validation: share.clone(), train: share });

@@ -1,4 +1,4 @@
-//! Data that is already dealt out: `node-0/train.csv`, `node-0/val.csv`, perhaps `node-0/test.csv`, and so on.
+//! Data that is already dealt out: `node-0/train.csv`, `node-0/val.csv` and optionally `node-0/test.csv`, and so on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use lopa_core::samples::LabelKind;
 
 use super::csv;
 use super::error::{Fault, FileError, Place};
+use super::reader::{find, need};
 use super::shard::Shard;
-use super::source::{find, need};
 use super::table::{Class, Table};
 
-/// How many nodes have a folder: `node-0`, `node-1` and so on, up to the first that is missing.
+/// How many nodes have a folder: `node-0`, `node-1` and so on, up to the first missing one.
 #[must_use]
 pub fn count(folder: impl AsRef<Path>) -> u32 {
     let there = |node: &u32| folder.as_ref().join(format!("node-{node}")).is_dir();
     (0..u32::MAX).take_while(there).count() as u32
 }
 
-/// The shards of `nodes` nodes; files as [`csv::read`] takes them, plain or with `.gz`. All have the same
-/// number of features, and the classes of all.
+/// The shards of `nodes` nodes, from files that [`csv::read`] reads, plain or with `.gz`. All have the same number of
+/// features, and the classes of all files.
 ///
 /// # Errors
 /// Names the file that is missing, and the file, line and column of what is wrong.

@@ -1,26 +1,26 @@
 //! The sparse text form of LIBSVM: a label, then `index:value` for the features that are not zero.
 //!
-//! Indices count from 1 and ascend. What follows a `#` is a remark.
+//! Indices count from 1 and ascend. Text after a `#` is a comment.
 
 use std::path::Path;
 
 use lopa_core::samples::LabelKind;
 
 use super::error::{Fault, FileError, Place};
-use super::source::MOST_VALUES;
+use super::reader::MOST_VALUES;
 use super::table::{Table, Values};
 use super::text::{Column, Lines, excerpt, number};
 
-/// Zeros that a file may imply without a word: a table of this size costs nothing.
+/// Zeros that a file may always imply: a table of this size costs nothing.
 const FREE_VALUES: usize = 1 << 20;
-/// Values of the table for each one written in the file, at most. Sparse sets that fit in memory have a tenth.
+/// The most table values per pair in the file. Sparse sets that fit in memory have a tenth of that.
 const MOST_VALUES_A_PAIR: usize = 1 << 10;
 
-/// Reads a file. `labels` says what the labels are, as in [`super::csv::read`]; `width` how many features a
-/// sample has, where the file does not show it (the last ones may be zero in every sample of a test file).
+/// Reads a file. `labels` says what the labels are, as in [`super::csv::read`]; `width` how many
+/// features a sample has, if the file does not show it (the last ones may be zero in every sample of a test file).
 ///
-/// Tables are dense here. One stray index must not fill the memory with zeros: without a `width`, a table of more than
-/// a million values may have a thousand of them for each pair in the file, and no more.
+/// Tables are dense. One stray index must not fill the memory with zeros: without a `width`, a table of more than a million
+/// values may have at most a thousand values per pair in the file.
 ///
 /// # Errors
 /// Names the file, line and column of what is wrong.
@@ -30,7 +30,7 @@ const MOST_VALUES_A_PAIR: usize = 1 << 10;
 /// use lopa_host::data::{Values, libsvm};
 /// let dir = tempfile::tempdir()?;
 /// let file = dir.path().join("train.svm");
-/// std::fs::write(&file, "+1 1:0.5 3:2\n-1 2:7  # a remark\n")?;
+/// std::fs::write(&file, "+1 1:0.5 3:2\n-1 2:7  # a comment\n")?;
 /// let table = libsvm::read(&file, LabelKind::Binary, None)?;
 /// assert_eq!(table.values(), &Values::Floats(vec![0.5, 0.0, 2.0, 0.0, 7.0, 0.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -63,7 +63,7 @@ pub fn read(
                 _ if width.is_some_and(|width| index as usize > width) => Err(Fault::Width {
                     expected: width.unwrap_or(0),
                     found: index as usize,
-                    of: "the width asked for".into(),
+                    of: "the training file".into(),
                 }),
                 _ => Ok((index, value)),
             });
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_file_is_read_and_a_width_is_taken_at_its_word() {
+    fn sparse_files_are_read_and_a_given_width_is_not_limited() {
         // A wide sample of few pairs, as texts have, costs a few megabytes.
         let table = read_text("1 5:1 999999:1\n", None).unwrap();
         assert_eq!((table.len(), table.width()), (1, 999_999));

@@ -1,4 +1,4 @@
-//! MNIST, and whatever else comes as IDX files of images and labels (Fashion-MNIST, KMNIST, EMNIST digits).
+//! MNIST, and other IDX files of images and labels (Fashion-MNIST, KMNIST, EMNIST digits).
 //!
 //! ```
 //! use std::fs;
@@ -17,7 +17,7 @@ use std::path::Path;
 
 use super::dataset::Dataset;
 use super::error::{Fault, FileError, Place};
-use super::source::{MOST_VALUES, Source, need};
+use super::reader::{MOST_VALUES, Reader, need};
 use super::table::{Table, Targets, Values};
 use super::text::numbered;
 
@@ -32,7 +32,7 @@ const LABELS: u32 = 2049;
 pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
     let folder = folder.as_ref();
     let part = |part: &str| {
-        // Some mirrors write a point for the first dash of the ending.
+        // Some mirrors write a point instead of the first dash of the ending.
         let find = |ending: &str| {
             let names =
                 [format!("{part}-{ending}"), format!("{part}-{}", ending.replacen('-', ".", 1))];
@@ -70,44 +70,44 @@ pub fn read(images: impl AsRef<Path>, labels: impl AsRef<Path>) -> Result<Table,
 
 /// The bytes and the dimensions of an IDX file. Memory grows with the data, not with what the header claims.
 fn idx<const D: usize>(path: &Path, magic: u32) -> Result<(Vec<u8>, [usize; D]), FileError> {
-    let mut source = Source::open(path)?;
+    let mut reader = Reader::open(path)?;
     let mut header = Vec::new();
     let size = 4 + 4 * D;
-    let found = source.read_to(&mut header, size as u64)?;
-    let refuse = |source: &Source, fault| Err(source.error(Place::File, fault));
+    let found = reader.read_to(&mut header, size as u64)?;
+    let refuse = |reader: &Reader, fault| Err(reader.error(Place::File, fault));
     if found == 0 {
-        return refuse(&source, Fault::Empty);
+        return refuse(&reader, Fault::Empty);
     }
     let word = |at: usize| -> Option<u32> {
         Some(u32::from_be_bytes(header.get(4 * at..4 * at + 4)?.try_into().ok()?))
     };
     match word(0) {
         Some(found) if found != magic => {
-            return refuse(&source, Fault::Magic { expected: magic, found });
+            return refuse(&reader, Fault::Magic { expected: magic, found });
         }
         Some(_) if found == size => {}
         _ => {
             let fault = Fault::Truncated { expected: size as u64, found: found as u64 };
-            return refuse(&source, fault);
+            return refuse(&reader, fault);
         }
     }
     let shape: [usize; D] = std::array::from_fn(|d| word(d + 1).map_or(0, |word| word as usize));
     let bytes = shape.iter().try_fold(1_usize, |all, &d| all.checked_mul(d));
     let Some(bytes) = bytes.filter(|&bytes| bytes <= MOST_VALUES) else {
         let what = "the number of bytes in the header";
-        return refuse(&source, Fault::TooLarge { what, limit: MOST_VALUES });
+        return refuse(&reader, Fault::TooLarge { what, limit: MOST_VALUES });
     };
     if bytes == 0 {
-        return refuse(&source, Fault::Empty);
+        return refuse(&reader, Fault::Empty);
     }
     let mut data = Vec::new();
-    let found = source.read_to(&mut data, bytes as u64 + 1)?;
+    let found = reader.read_to(&mut data, bytes as u64 + 1)?;
     let expected = bytes as u64;
     match found.cmp(&bytes) {
         std::cmp::Ordering::Less => {
-            refuse(&source, Fault::Truncated { expected, found: found as u64 })
+            refuse(&reader, Fault::Truncated { expected, found: found as u64 })
         }
-        std::cmp::Ordering::Greater => refuse(&source, Fault::Trailing { expected }),
+        std::cmp::Ordering::Greater => refuse(&reader, Fault::Trailing { expected }),
         std::cmp::Ordering::Equal => Ok((data, shape)),
     }
 }

@@ -1,15 +1,19 @@
 //! Data: read from files, brought to one form, dealt out to nodes.
 //!
-//! Files become a [`Table`], in each of these forms plain or gzipped (told apart by their first bytes):
+//! Files become a [`Table`]. Each of these forms may be plain or gzipped; the first bytes tell:
 //!
 //! - [`mnist`], [`covtype`], [`cifar`]: the public originals, as their owners publish them;
-//! - [`csv`], [`libsvm`]: anybody's own;
-//! - [`folders`]: a folder a node, already dealt out.
+//! - [`csv`], [`libsvm`]: your own files;
+//! - [`folders`]: one folder per node, already dealt out.
 //!
-//! The public originals come from their servers with [`fetch`](mod@fetch).
+//! [`synthetic`] data needs no files.
 //!
-//! A [`Dataset`] is a table to learn from and one to judge by. [`Dataset::pick`] keeps some classes, a
-//! [`Deal`] hands the rest out to nodes, [`standardise`] brings the features to one scale.
+//! [`fetch`](mod@fetch) downloads the public originals.
+//!
+//! [`DataTable`] does all of that as the table `data` of a file says.
+//!
+//! A [`Dataset`] is a table to learn from and one to test with. [`Dataset::pick`] keeps some classes, a [`Deal`] hands
+//! the rest out to nodes, and [`standardise`] brings the features to one scale.
 //!
 //! ```no_run
 //! use lopa_host::data::{Deal, Partition, mnist, standardise};
@@ -29,12 +33,13 @@ pub mod fetch;
 pub mod folders;
 pub mod libsvm;
 pub mod mnist;
+pub mod synthetic;
 
-mod chance;
 mod dataset;
 mod deal;
 mod error;
 mod partition;
+mod reader;
 mod shard;
 mod source;
 mod standard;
@@ -43,8 +48,9 @@ mod text;
 
 pub use dataset::Dataset;
 pub use deal::{Deal, Share, TestPart};
-pub use error::{Fault, FileError, Place};
-pub use partition::{LabelRatio, Partition, PartitionError};
+pub use error::{DataError, Fault, FileError, Place};
+pub use partition::{LabelRatio, Partition};
 pub use shard::Shard;
-pub use standard::{Standard, StandardError, standardise};
-pub use table::{Class, Table, TableError, Targets, Values};
+pub use source::{DataTable, Source, Validation};
+pub use standard::{Standard, standardise};
+pub use table::{Class, Table, Targets, Values};

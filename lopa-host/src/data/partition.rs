@@ -1,23 +1,40 @@
-//! Ways to deal samples out to nodes, and why one may fail.
+//! Ways to deal samples out to nodes.
+
+use std::fmt;
+use std::str::FromStr;
 
 use lopa_core::draw::Draws;
 
-use super::chance::{self, dirichlet};
+use super::error::DataError;
 use super::table::Class;
+use crate::chance::{self, dirichlet};
+use crate::purposes;
+use crate::words::{Form, FormError, serde_as_text};
 
 /// How samples are dealt out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// It is read from and written as a text, by serde too:
+///
+/// ```
+/// use lopa_host::data::Partition;
+/// let partition: Partition = "dirichlet 0.5".parse()?;
+/// assert_eq!(partition, Partition::Dirichlet { alpha: 0.5 });
+/// assert_eq!(partition.to_string(), "dirichlet 0.5");
+/// # Ok::<(), lopa_host::words::FormError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Partition {
-    /// Everyone gets the same mixture and, to within one, as many.
+    /// All nodes get the same mixture and, to within one, the same number.
+    #[default]
     Iid,
-    /// Every node gets some of the classes, drawn at random, and a class is shared evenly by those that have
-    /// it. Every class goes to someone.
+    /// Every node gets some of the classes, drawn at random, and nodes with the same class share it evenly. No class is
+    /// left out.
     LabelSubsets {
         /// How many classes a node gets.
         classes: usize,
     },
-    /// Every node gets as many samples, to within one, and as many of each of its classes. Which classes a node gets
-    /// is drawn at random, and every class goes to as many nodes, to within one.
+    /// Every node gets, to within one, the same number of samples, and of each of its classes. Which classes it gets is
+    /// drawn at random, and every class goes, to within one, to the same number of nodes.
     EqualSubsets {
         /// How many classes a node gets.
         classes: usize,
@@ -27,21 +44,21 @@ pub enum Partition {
         /// Its parameter: the smaller, the more nodes differ.
         alpha: f64,
     },
-    /// Two classes, in half of the nodes mostly the one and in the rest mostly the other.
+    /// Two classes: half of the nodes get mostly the one, the others mostly the other.
     LabelRatio(LabelRatio),
 }
 
-/// The share of positive samples (class 1) that nodes get. All nodes get, to within one, as many samples.
+/// The share of positive samples (class 1) that nodes get. All nodes get, to within one, the same number of samples.
 ///
-/// The default is the paper's: 0.8 + a in the first half of the nodes, 0.35 + a in the rest, with a drawn
-/// uniformly from -0.15 to 0.15 for every node.
+/// The default is the paper's: 0.8 + a in the first half of the nodes and 0.35 + a in the rest, with a drawn uniformly
+/// from -0.15 to 0.15 for every node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LabelRatio {
     /// In the first half of the nodes.
     pub first: f64,
     /// In the rest.
     pub rest: f64,
-    /// How far a node may be off.
+    /// How far a node's share may be from that.
     pub spread: f64,
 }
 
@@ -51,12 +68,66 @@ impl Default for LabelRatio {
     }
 }
 
-/// How often proportions are drawn again when a node gets next to nothing.
+const FORMS: [Form; 5] = [
+    Form::new("iid", "iid"),
+    Form::new("label-subsets CLASSES", "label-subsets 2"),
+    Form::new("equal-subsets CLASSES", "equal-subsets 2"),
+    Form::new("dirichlet ALPHA", "dirichlet 0.5"),
+    Form::new("label-ratio [FIRST REST SPREAD]", "label-ratio 0.8 0.35 0.15"),
+];
+
+impl FromStr for Partition {
+    type Err = FormError;
+
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        Form::parse("partition", &FORMS, text, |name, rest| {
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            Some(match (name, words.as_slice()) {
+                ("iid", []) => Self::Iid,
+                ("label-subsets", [classes]) => {
+                    Self::LabelSubsets { classes: classes.parse().ok()? }
+                }
+                ("equal-subsets", [classes]) => {
+                    Self::EqualSubsets { classes: classes.parse().ok()? }
+                }
+                ("dirichlet", [alpha]) => Self::Dirichlet { alpha: alpha.parse().ok()? },
+                ("label-ratio", []) => Self::LabelRatio(LabelRatio::default()),
+                ("label-ratio", [first, rest, spread]) => Self::LabelRatio(LabelRatio {
+                    first: first.parse().ok()?,
+                    rest: rest.parse().ok()?,
+                    spread: spread.parse().ok()?,
+                }),
+                _ => return None,
+            })
+        })
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Iid => f.write_str("iid"),
+            Self::LabelSubsets { classes } => write!(f, "label-subsets {classes}"),
+            Self::EqualSubsets { classes } => write!(f, "equal-subsets {classes}"),
+            Self::Dirichlet { alpha } => write!(f, "dirichlet {alpha:?}"),
+            Self::LabelRatio(ratio) if *ratio == LabelRatio::default() => {
+                f.write_str("label-ratio")
+            }
+            Self::LabelRatio(LabelRatio { first, rest, spread }) => {
+                write!(f, "label-ratio {first} {rest} {spread}")
+            }
+        }
+    }
+}
+
+serde_as_text!(Partition);
+
+/// How often proportions are drawn again when a node gets too few samples.
 const ATTEMPTS: u64 = 100;
 /// One sample to train with and one to validate with.
 pub(crate) const LEAST: usize = 2;
 
-/// What is dealt out: rows in a random order, by class.
+/// The rows to deal out, in a random order, by class.
 pub(crate) struct Pool<'a> {
     pub(crate) rows: &'a [Vec<u32>],
     pub(crate) classes: &'a [Class],
@@ -77,30 +148,30 @@ impl Pool<'_> {
         vec![Vec::new(); self.nodes as usize]
     }
 
-    /// `classes` random ones for every node, and every class at some node.
-    pub(crate) fn subsets(&self, classes: usize) -> Result<Vec<Vec<u32>>, PartitionError> {
+    /// `classes` random classes for every node, and every class at some node.
+    pub(crate) fn subsets(&self, classes: usize) -> Result<Vec<Vec<u32>>, DataError> {
         let (present, nodes) = (self.present(), self.nodes as usize);
         if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
         {
-            return Err(PartitionError::Subsets { classes, of: present.len(), nodes: self.nodes });
+            return Err(DataError::Subsets { classes, of: present.len(), nodes: self.nodes });
         }
         let mut held: Vec<Vec<usize>> = (0..self.nodes)
             .map(|node| {
                 let mut deck = present.clone();
                 let draws = Draws { seed: self.seed, node };
-                chance::shuffle(&mut deck, &mut draws.stream(0, chance::CLASSES));
+                chance::shuffle(&mut deck, &mut draws.stream(0, purposes::CLASSES));
                 deck.truncate(classes);
                 deck
             })
             .collect();
         let mut holders = vec![0; self.rows.len()];
         held.iter().flatten().for_each(|&class| holders[class] += 1);
-        let mut repair = Draws { seed: self.seed, node: 0 }.stream(0, chance::REPAIR);
+        let mut repair = Draws { seed: self.seed, node: 0 }.stream(0, purposes::REPAIR);
         for &missing in &present {
             if holders[missing] > 0 {
                 continue;
             }
-            // There are at least as many places as classes, so some class has two.
+            // There are at least as many places as classes, so some class has two places.
             let mut spare = Vec::new();
             for (node, held) in held.iter().enumerate() {
                 let twice = held.iter().enumerate().filter(|&(_, &class)| holders[class] > 1);
@@ -128,24 +199,24 @@ impl Pool<'_> {
         Ok(shares)
     }
 
-    /// `classes` for every node and as many samples of each, `samples` in all or as many as there can be.
+    /// `classes` for every node and the same number of samples of each, `samples` in all or as many as possible.
     pub(crate) fn equal_subsets(
         &self,
         classes: usize,
         samples: Option<usize>,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Vec<u32>>, DataError> {
         let (present, nodes) = (self.present(), self.nodes as usize);
         if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
         {
-            return Err(PartitionError::Subsets { classes, of: present.len(), nodes: self.nodes });
+            return Err(DataError::Subsets { classes, of: present.len(), nodes: self.nodes });
         }
-        // A node takes the classes that the fewest have so far, in an order of its own.
+        // A node takes the classes that the fewest nodes have so far, in its own random order.
         let mut holders = vec![0_usize; self.rows.len()];
         let mut held = Vec::with_capacity(nodes);
         for node in 0..self.nodes {
             let mut deck = present.clone();
             let draws = Draws { seed: self.seed, node };
-            chance::shuffle(&mut deck, &mut draws.stream(0, chance::CLASSES));
+            chance::shuffle(&mut deck, &mut draws.stream(0, purposes::CLASSES));
             deck.sort_by_key(|&class| holders[class]);
             deck.truncate(classes);
             deck.iter().for_each(|&class| holders[class] += 1);
@@ -171,9 +242,9 @@ impl Pool<'_> {
     }
 
     /// Every class in proportions of its own.
-    pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Vec<Vec<u32>>, PartitionError> {
+    pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Vec<Vec<u32>>, DataError> {
         if !alpha.is_finite() || alpha < 1e-6 {
-            return Err(PartitionError::Setting {
+            return Err(DataError::Setting {
                 name: "alpha",
                 value: alpha,
                 allowed: "at least 1e-6",
@@ -185,7 +256,7 @@ impl Pool<'_> {
             let mut shares = self.empty();
             for (class, rows) in (0_u32..).zip(self.rows) {
                 let mut stream =
-                    Draws { seed: self.seed, node: class }.stream(attempt, chance::PROPORTIONS);
+                    Draws { seed: self.seed, node: class }.stream(attempt, purposes::PROPORTIONS);
                 let (mut sum, mut from) = (0.0, 0);
                 for (node, part) in dirichlet(alpha, nodes, &mut stream).iter().enumerate() {
                     sum += part;
@@ -202,33 +273,33 @@ impl Pool<'_> {
                 Some(node) => poorest = node,
             }
         }
-        Err(PartitionError::Dirichlet { node: poorest, alpha, attempts: ATTEMPTS })
+        Err(DataError::Dirichlet { node: poorest, alpha, attempts: ATTEMPTS })
     }
 
-    /// Two classes in given ratios, `samples` in all or as many as there can be.
+    /// Two classes in given ratios, `samples` in all or as many as possible.
     pub(crate) fn ratio(
         &self,
         ratio: LabelRatio,
         samples: Option<usize>,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Vec<u32>>, DataError> {
         let LabelRatio { first, rest, spread } = ratio;
         let [negative, positive] = self.rows else {
-            return Err(PartitionError::NotTwo { classes: self.rows.len() });
+            return Err(DataError::NotTwo { classes: self.rows.len() });
         };
         for (name, value) in [("first", first), ("rest", rest), ("spread", spread)] {
             if !(0.0..=1.0).contains(&value) {
-                return Err(PartitionError::Setting { name, value, allowed: "0 to 1" });
+                return Err(DataError::Setting { name, value, allowed: "0 to 1" });
             }
         }
         for value in [first, rest] {
             if value + spread > 1.0 || value < spread {
-                let allowed = "small enough for ratios to stay within 0 and 1";
-                return Err(PartitionError::Setting { name: "spread", value: spread, allowed });
+                let allowed = "it must keep all ratios between 0 and 1";
+                return Err(DataError::Setting { name: "spread", value: spread, allowed });
             }
         }
         let ratios: Vec<f64> = (0..self.nodes)
             .map(|node| {
-                let mut stream = Draws { seed: self.seed, node }.stream(0, chance::RATIO);
+                let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::RATIO);
                 let off = spread * f64::from(stream.signed_unit());
                 if node < self.nodes.div_ceil(2) { first + off } else { rest + off }
             })
@@ -240,7 +311,7 @@ impl Pool<'_> {
         };
         let nodes = ratios.len();
         let all = samples.unwrap_or_else(|| {
-            // What is needed of either class grows with the size: halve the interval.
+            // The need for either class grows with the size: bisect.
             let (mut good, mut bad) = (0, (negative.len() + positive.len()) / nodes + 1);
             while bad - good > 1 {
                 let middle = good.midpoint(bad);
@@ -263,8 +334,8 @@ impl Pool<'_> {
         Ok(shares)
     }
 
-    fn short(&self, node: usize, class: usize, wanted: usize, left: usize) -> PartitionError {
-        PartitionError::Class { node, class: self.name(class), wanted, left }
+    fn short(&self, node: usize, class: usize, wanted: usize, left: usize) -> DataError {
+        DataError::Short { node, class: self.name(class), wanted, left }
     }
 }
 
@@ -273,111 +344,36 @@ pub(crate) const fn even(all: usize, parts: usize, part: usize) -> usize {
     all / parts + (part < all % parts) as usize
 }
 
-/// Why samples could not be dealt out.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PartitionError {
-    /// There is no node.
-    NoNodes,
-    /// More samples are asked for than there are.
-    Samples {
-        /// How many are asked for.
-        wanted: usize,
-        /// How many there are.
-        found: usize,
-    },
-    /// A node has too few samples to train and to validate with.
-    Few {
-        /// The node.
-        node: usize,
-        /// How many it gets.
-        found: usize,
-    },
-    /// A class has too few samples left for a node.
-    Class {
-        /// The node.
-        node: usize,
-        /// The class.
-        class: String,
-        /// How many samples the node is to get.
-        wanted: usize,
-        /// How many are left.
-        left: usize,
-    },
-    /// Labels are real targets, and only an even deal makes sense.
-    Real,
-    /// Two classes are needed.
-    NotTwo {
-        /// How many there are.
-        classes: usize,
-    },
-    /// So many classes a node do not go with the classes and nodes there are.
-    Subsets {
-        /// Classes of a node.
-        classes: usize,
-        /// Classes there are.
-        of: usize,
-        /// Nodes.
-        nodes: u32,
-    },
-    /// A node gets next to nothing however often proportions are drawn.
-    Dirichlet {
-        /// The node.
-        node: usize,
-        /// The parameter.
-        alpha: f64,
-        /// How often proportions were drawn.
-        attempts: u64,
-    },
-    /// A setting is out of range.
-    Setting {
-        /// Its name.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: &'static str,
-    },
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl std::fmt::Display for PartitionError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NoNodes => write!(f, "there is no node to deal samples out to"),
-            Self::Samples { wanted, found } => {
-                write!(f, "{wanted} samples are asked for, but there are only {found}")
-            }
-            Self::Few { node, found } => write!(
-                f,
-                "node {node} gets {found} samples and needs {LEAST}, to train and to validate with: \
-                 take more samples or fewer nodes"
-            ),
-            Self::Class { node, class, wanted, left } => write!(
-                f,
-                "node {node} is to get {wanted} samples of class \"{class}\", but only {left} are left: \
-                 ask for fewer samples or fewer nodes"
-            ),
-            Self::Real => write!(
-                f,
-                "labels are real targets: deal them out evenly (iid), other ways need classes"
-            ),
-            Self::NotTwo { classes } => {
-                write!(f, "{classes} classes where label ratios need two: pick two of them")
-            }
-            Self::Subsets { classes, of, nodes } => write!(
-                f,
-                "{classes} classes for each of {nodes} nodes do not go with {of} classes: a node can have 1 \
-                 to {of}, and together they must have all"
-            ),
-            Self::Dirichlet { node, alpha, attempts } => write!(
-                f,
-                "node {node} gets fewer than {LEAST} samples in {attempts} draws with alpha = {alpha}: \
-                 take a larger alpha, more samples or fewer nodes"
-            ),
-            Self::Setting { name, value, allowed } => {
-                write!(f, "{name} = {value} is out of range: {allowed}")
-            }
+    #[test]
+    fn texts_come_back_and_mistakes_list_every_form() {
+        let texts = [
+            "iid",
+            "label-subsets 2",
+            "equal-subsets 3",
+            "dirichlet 1.0",
+            "label-ratio",
+            "label-ratio 0.7 0.4 0.1",
+        ];
+        for text in texts {
+            let partition: Partition = text.parse().unwrap();
+            let json = serde_json::to_string(&partition).unwrap();
+            assert_eq!(json, format!("{text:?}"));
+            assert_eq!(serde_json::from_str::<Partition>(&json).unwrap(), partition);
         }
+        let error = |text: &str| text.parse::<Partition>().unwrap_err().to_string();
+        assert_eq!(
+            error("idd"),
+            "unknown partition `idd`: did you mean `iid`? valid forms are `iid`, `label-subsets CLASSES`, \
+             `equal-subsets CLASSES`, `dirichlet ALPHA`, `label-ratio [FIRST REST SPREAD]`"
+        );
+        let form =
+            "`label-subsets`: the form is `label-subsets CLASSES`, for example `label-subsets 2`";
+        assert_eq!(error("label-subsets"), form);
+        assert_eq!(error("iid 2"), "`iid 2`: `iid` takes no arguments");
+        assert!(error("label-ratio 0.5").contains("for example `label-ratio 0.8 0.35 0.15`"));
     }
 }
-
-impl std::error::Error for PartitionError {}

@@ -1,7 +1,11 @@
-//! What one node has.
+//! The data of one node.
 
 use std::sync::Arc;
 
+use lopa_core::problems::Logistic;
+use lopa_core::samples::LabelKind;
+
+use super::error::DataError;
 use super::table::Table;
 
 /// A node's share of the data.
@@ -11,11 +15,20 @@ pub struct Shard {
     pub train: Table,
     /// For the outer problem.
     pub validation: Table,
-    /// For nobody but the judge; nodes may have it in common.
+    /// For tests only; nodes may share it.
     pub test: Option<Arc<Table>>,
 }
 
 impl Shard {
+    /// The node's problem: how strongly to regularise each feature of a logistic regression.
+    ///
+    /// # Errors
+    /// Refuses labels that are not two classes, and what the problem refuses.
+    pub fn logistic(&self) -> Result<Logistic<'_>, DataError> {
+        let kind = LabelKind::Binary;
+        Ok(Logistic::new(self.train.samples(kind)?, self.validation.samples(kind)?)?)
+    }
+
     /// How many samples of each class the node has for training and validation; none for real targets.
     #[must_use]
     pub fn counts(&self) -> Vec<usize> {

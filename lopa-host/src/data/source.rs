@@ -1,101 +1,198 @@
-//! Files, plain or gzipped, read as they come: never more memory than there is data.
+//! The table `data` of a file: where samples come from, and how nodes get them.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::MultiGzDecoder;
+use lopa_core::samples::LabelKind;
+use serde::{Deserialize, Serialize};
 
-use super::error::{Fault, FileError, Place};
+use super::{
+    DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, cifar, covtype, csv,
+    folders, libsvm, mnist, standardise, synthetic::Recipe,
+};
+use crate::words::word;
 
-/// The most feature values one file may hold (1 GiB of floats): a damaged or hostile file ends here.
-pub(crate) const MOST_VALUES: usize = 1 << 28;
-
-/// A file that is open, and unpacked on the way if it is gzipped.
-pub(crate) struct Source {
-    file: PathBuf,
-    reader: Reader,
+/// The table `data`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataTable {
+    /// Where samples come from.
+    pub source: Source,
+    /// The folder of the files; for "csv", one with a folder per node.
+    pub dir: Option<PathBuf>,
+    /// For "csv" and "libsvm": one file for all nodes.
+    pub file: Option<PathBuf>,
+    /// For "csv" and "libsvm": a file of test samples; without it, a sixth of the samples is held out.
+    pub test_file: Option<PathBuf>,
+    /// The classes to learn, by number or name; all if none are named.
+    pub classes: Vec<String>,
+    /// How many samples to use in all; all of them if not given. For synthetic data: training samples per node.
+    pub samples: Option<usize>,
+    /// How samples are dealt out to nodes.
+    pub partition: Partition,
+    /// The part of a node's samples that is for the outer problem only, or "same": both levels use all of them.
+    pub validation: Validation,
+    /// Whether features are scaled to mean 0 and deviation 1. Pixels and folders per node are left as they are.
+    pub standardise: bool,
+    /// For synthetic data: features of a sample.
+    pub features: usize,
+    /// For synthetic data: how many of them matter.
+    pub relevant: usize,
 }
 
-enum Reader {
-    Plain(BufReader<File>),
-    Gzip(Box<BufReader<MultiGzDecoder<BufReader<File>>>>),
+impl Default for DataTable {
+    fn default() -> Self {
+        Self {
+            source: Source::default(),
+            dir: None,
+            file: None,
+            test_file: None,
+            classes: Vec::new(),
+            samples: None,
+            partition: Partition::default(),
+            validation: Validation::default(),
+            standardise: true,
+            features: 24,
+            relevant: 4,
+        }
+    }
+}
+
+/// Where samples come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Made up: [`Recipe`].
+    #[default]
+    Synthetic,
+    /// [`mnist`].
+    Mnist,
+    /// [`covtype`].
+    Covtype,
+    /// [`cifar`].
+    Cifar10,
+    /// [`csv`], or [`folders`] of them.
+    Csv,
+    /// [`libsvm`].
+    Libsvm,
 }
 
 impl Source {
-    /// Opens a file; whether it is gzipped is told by its first two bytes.
-    pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
-        let refuse = |error: io::Error| FileError::new(path, Place::File, plain(&error));
-        let mut file = BufReader::new(File::open(path).map_err(refuse)?);
-        let mut magic = [0; 2];
-        let gzip = match file.read_exact(&mut magic) {
-            Ok(()) => magic == [0x1f, 0x8b],
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => false,
-            Err(error) => return Err(refuse(error)),
-        };
-        file.rewind().map_err(refuse)?;
-        let reader = if gzip {
-            Reader::Gzip(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file))))
-        } else {
-            Reader::Plain(file)
-        };
-        Ok(Self { file: path.to_path_buf(), reader })
-    }
-
-    pub(crate) fn error(&self, place: Place, fault: Fault) -> FileError {
-        FileError::new(&self.file, place, fault)
-    }
-
-    /// Bytes up to the end or `most` of them, appended; how many came.
-    pub(crate) fn read_to(&mut self, out: &mut Vec<u8>, most: u64) -> Result<usize, FileError> {
-        let read = self.buffered().take(most).read_to_end(out);
-        read.map_err(|error| self.io(&error))
-    }
-
-    /// Bytes up to and with the next newline, or the end, or `most` of them, appended; how many came.
-    pub(crate) fn read_line(&mut self, out: &mut Vec<u8>, most: u64) -> Result<usize, FileError> {
-        let read = self.buffered().take(most).read_until(b'\n', out);
-        read.map_err(|error| self.io(&error))
-    }
-
-    fn buffered(&mut self) -> &mut dyn BufRead {
-        match &mut self.reader {
-            Reader::Plain(reader) => reader,
-            Reader::Gzip(reader) => reader,
+    /// Its name in a file.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Synthetic => "synthetic",
+            Self::Mnist => "mnist",
+            Self::Covtype => "covtype",
+            Self::Cifar10 => "cifar10",
+            Self::Csv => "csv",
+            Self::Libsvm => "libsvm",
         }
     }
 
-    fn io(&self, error: &io::Error) -> FileError {
-        let fault = match (&self.reader, error.kind()) {
-            (Reader::Gzip(_), ErrorKind::UnexpectedEof) => Fault::GzipTruncated,
-            (Reader::Gzip(_), ErrorKind::InvalidInput | ErrorKind::InvalidData) => {
-                Fault::GzipCorrupt
+    /// Whether it is a public data set that [`fetch`](mod@super::fetch) downloads, into a folder with its name.
+    #[must_use]
+    pub const fn is_public(self) -> bool {
+        matches!(self, Self::Mnist | Self::Covtype | Self::Cifar10)
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// What the outer problem has.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "validation must be a part between 0 and 1, or \"same\"")]
+pub enum Validation {
+    /// This part of a node's samples, for itself.
+    Part(f64),
+    /// The samples of the inner problem.
+    #[serde(with = "same")]
+    Same,
+}
+
+word!(same);
+
+impl Default for Validation {
+    fn default() -> Self {
+        Self::Part(0.5)
+    }
+}
+
+impl DataTable {
+    /// Reads or generates the samples, and deals them out.
+    ///
+    /// # Errors
+    /// Names the key that is missing, what is wrong with a file, or why there are too few samples.
+    pub fn shards(
+        &self,
+        labels: LabelKind,
+        nodes: u32,
+        seed: u64,
+    ) -> Result<Vec<Shard>, DataError> {
+        let missing = |key, what| DataError::Missing { key, data: self.source, what };
+        let dir = || self.dir.as_deref().ok_or_else(|| missing("dir", "the folder of its files"));
+        let mut dataset = match (self.source, &self.file) {
+            (Source::Synthetic, _) => return self.synthetic(nodes, seed),
+            (Source::Csv, None) => {
+                let dir = self.dir.as_deref();
+                let dir = dir.ok_or_else(|| missing("dir or data.file", "a folder or a file"))?;
+                return Ok(folders::load(dir, nodes, labels)?);
             }
-            _ => plain(error),
+            (Source::Csv, Some(file)) => self.files(file, |file, _| csv::read(file, labels))?,
+            (Source::Libsvm, None) => return Err(missing("file", "a file")),
+            (Source::Libsvm, Some(file)) => {
+                self.files(file, |file, width| libsvm::read(file, labels, width))?
+            }
+            (Source::Mnist, _) => mnist::load(dir()?)?,
+            (Source::Cifar10, _) => cifar::load(dir()?)?,
+            (Source::Covtype, _) => Dataset::new(covtype::load(dir()?)?, None)?,
         };
-        self.error(Place::File, fault)
+        if !self.classes.is_empty() {
+            let names: Vec<&str> = self.classes.iter().map(String::as_str).collect();
+            dataset = dataset.pick(&names)?;
+        }
+        if dataset.test.is_none() {
+            let sixth = dataset.train.len() / 6;
+            dataset = dataset.hold_out(sixth, seed)?;
+        }
+        let partition = self.partition;
+        // Where nodes see different classes, each is tested on its own mixture.
+        let test = if partition == Partition::Iid { TestPart::Common } else { TestPart::Matched };
+        let validation = match self.validation {
+            Validation::Part(part) => Some(part),
+            Validation::Same => None,
+        };
+        let deal = Deal { nodes, partition, samples: self.samples, validation, test, seed };
+        let mut shards = deal.shards(dataset)?;
+        if self.standardise {
+            standardise(&mut shards)?;
+        }
+        Ok(shards)
     }
-}
 
-fn plain(error: &io::Error) -> Fault {
-    match error.kind() {
-        ErrorKind::NotFound => Fault::Missing,
-        kind => Fault::Read(kind),
+    fn synthetic(&self, nodes: u32, seed: u64) -> Result<Vec<Shard>, DataError> {
+        let (features, relevant) = (self.features, self.relevant);
+        if features == 0 || relevant > features {
+            return Err(DataError::Features { features, relevant });
+        }
+        let recipe = Recipe { features, relevant, samples: self.samples.unwrap_or(40), seed };
+        Ok((0..nodes).map(|node| recipe.shard(node)).collect())
     }
-}
 
-/// The first of the names that is in the folder, as it is or with `.gz`.
-pub(crate) fn find(folder: &Path, names: &[&str]) -> Option<PathBuf> {
-    names
-        .iter()
-        .flat_map(|name| [folder.join(name), folder.join(format!("{name}.gz"))])
-        .find(|path| path.is_file())
-}
-
-/// As [`find`], or an error that names the first of the names.
-pub(crate) fn need(folder: &Path, names: &[&str]) -> Result<PathBuf, FileError> {
-    find(folder, names).ok_or_else(|| {
-        let path = names.first().map_or_else(|| folder.to_path_buf(), |name| folder.join(name));
-        FileError::new(&path, Place::File, Fault::Missing)
-    })
+    /// One file for all nodes, and perhaps a test file of the same width.
+    fn files(
+        &self,
+        file: &Path,
+        read: impl Fn(&Path, Option<usize>) -> Result<Table, FileError>,
+    ) -> Result<Dataset, DataError> {
+        let train = read(file, None)?;
+        let width = train.width();
+        let test = self.test_file.as_deref().map(|file| read(file, Some(width))).transpose()?;
+        Dataset::new(train, test)
+    }
 }

@@ -1,16 +1,18 @@
-//! Standardisation: mean 0 and deviation 1 for every feature, learned from training samples alone.
+//! Standardisation: mean 0 and deviation 1 for every feature, learned from training samples only.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{Fault, FileError};
+use lopa_core::samples::SamplesError;
+
+use super::error::{DataError, Fault, FileError};
 use super::shard::Shard;
 use super::table::{Table, Values};
 use super::text::{Lines, bare, excerpt};
 
-/// What was learned of every feature.
+/// The mean and deviation of every feature.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -22,7 +24,7 @@ use super::text::{Lines, bare, excerpt};
 /// assert_eq!((standard.mean(), standard.deviation()), (&[2.0, 7.0][..], &[1.0, 0.0][..]));
 /// standard.apply(&mut table)?;
 /// assert_eq!(table.values(), &Values::Floats(vec![-1.0, 0.0, 1.0, 0.0]));
-/// # Ok::<(), lopa_host::data::StandardError>(())
+/// # Ok::<(), lopa_host::data::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standard {
@@ -35,24 +37,24 @@ impl Standard {
     ///
     /// # Errors
     /// Refuses bytes, no tables, and tables of different widths.
-    pub fn learn<'a, I>(tables: I) -> Result<Self, StandardError>
+    pub fn learn<'a, I>(tables: I) -> Result<Self, DataError>
     where
         I: IntoIterator<Item = &'a Table>,
     {
         let tables: Vec<(&[f32], usize)> = tables
             .into_iter()
             .map(|table| match table.values() {
-                Values::Bytes(_) => Err(StandardError::Bytes),
+                Values::Bytes(_) => Err(DataError::Bytes),
                 Values::Floats(values) => Ok((values.as_slice(), table.width())),
             })
             .collect::<Result<_, _>>()?;
-        let width = tables.first().ok_or(StandardError::Empty)?.1;
+        let width = tables.first().ok_or(DataError::Samples(SamplesError::Empty))?.1;
         if let Some(&(_, found)) = tables.iter().find(|(_, found)| *found != width) {
-            return Err(StandardError::Width { expected: width, found });
+            return Err(DataError::Width { expected: width, found });
         }
         let rows = || tables.iter().flat_map(|(values, _)| values.chunks_exact(width));
         let count = rows().count() as f64;
-        let first = rows().next().ok_or(StandardError::Empty)?;
+        let first = rows().next().ok_or(DataError::Samples(SamplesError::Empty))?;
 
         let (mut mean, mut changes) = (vec![0.0; width], vec![false; width]);
         for row in rows() {
@@ -92,12 +94,12 @@ impl Standard {
     ///
     /// # Errors
     /// Refuses bytes and another width.
-    pub fn apply(&self, table: &mut Table) -> Result<(), StandardError> {
+    pub fn apply(&self, table: &mut Table) -> Result<(), DataError> {
         let (expected, found) = (self.mean.len(), table.width());
         if expected != found {
-            return Err(StandardError::Width { expected, found });
+            return Err(DataError::Width { expected, found });
         }
-        let values = table.floats_mut().ok_or(StandardError::Bytes)?;
+        let values = table.floats_mut().ok_or(DataError::Bytes)?;
         for row in values.chunks_exact_mut(expected) {
             for ((value, mean), deviation) in row.iter_mut().zip(&self.mean).zip(&self.deviation) {
                 *value = if *deviation > 0.0 {
@@ -111,7 +113,7 @@ impl Standard {
         Ok(())
     }
 
-    /// Writes what was learned: a line `mean,deviation` a feature, which reads back to the same bits.
+    /// Writes one line `mean,deviation` per feature, which reads back to the same bits.
     ///
     /// # Errors
     /// Passes on what `out` refuses.
@@ -155,18 +157,18 @@ impl Standard {
     }
 }
 
-/// Standardises shards: learned from the training samples of all nodes, applied to training, validation and
-/// test. Images stay as they are, scaled by 1/255 when they are read, and nothing is learned.
+/// Standardises shards: learned from the training samples of all nodes, applied to training, validation and test
+/// samples. Images stay as they are, because they are scaled by 1/255 when they are read; then nothing is returned.
 ///
 /// # Errors
 /// Refuses shards of different widths, and bytes among floats.
-pub fn standardise(shards: &mut [Shard]) -> Result<Option<Standard>, StandardError> {
+pub fn standardise(shards: &mut [Shard]) -> Result<Option<Standard>, DataError> {
     let bytes = |shard: &Shard| matches!(shard.train.values(), Values::Bytes(_));
     if shards.iter().all(bytes) {
         return Ok(None);
     }
     let standard = Standard::learn(shards.iter().map(|shard| &shard.train))?;
-    // A test that nodes have in common is done once and stays in common.
+    // Test samples that nodes share are scaled once and stay shared.
     let mut tests: HashMap<*const Table, (Arc<Table>, Arc<Table>)> = HashMap::new();
     for shard in shards {
         standard.apply(&mut shard.train)?;
@@ -183,36 +185,6 @@ pub fn standardise(shards: &mut [Shard]) -> Result<Option<Standard>, StandardErr
     }
     Ok(Some(standard))
 }
-
-/// Why samples could not be standardised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StandardError {
-    /// Images have a scale of their own.
-    Bytes,
-    /// There is nothing to learn from.
-    Empty,
-    /// Tables of different widths.
-    Width {
-        /// How many features were expected.
-        expected: usize,
-        /// How many there are.
-        found: usize,
-    },
-}
-
-impl std::fmt::Display for StandardError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Bytes => write!(f, "images are scaled by 1/255: there is nothing to standardise"),
-            Self::Empty => write!(f, "no training samples: there is nothing to learn from"),
-            Self::Width { expected, found } => {
-                write!(f, "{found} features where {expected} were expected")
-            }
-        }
-    }
-}
-
-impl std::error::Error for StandardError {}
 
 #[cfg(test)]
 mod tests {
@@ -262,10 +234,10 @@ mod tests {
         standard.write(&file).unwrap();
         assert_eq!(Standard::read(file.path()).unwrap(), standard);
         for (text, expected) in [
-            ("mean,deviation\n", ": holds no sample"),
+            ("mean,deviation\n", ": contains no samples"),
             ("mean,deviation\n1\n", ", line 2: 1 cells"),
             ("mean,deviation\n1,-2\n", ", line 2, column 2: -2"),
-            ("mean,deviation\nx,2\n", ", line 2, column 1: \"x\" is no number"),
+            ("mean,deviation\nx,2\n", ", line 2, column 1: \"x\" is not a number"),
         ] {
             std::fs::write(file.path(), text).unwrap();
             let error = Standard::read(file.path()).unwrap_err().to_string();
@@ -277,14 +249,14 @@ mod tests {
     fn what_cannot_be_standardised() {
         let bytes = Values::Bytes(vec![1, 2]);
         let mut bytes = Table::new(bytes, 2, Targets::Real(vec![0.0]), Arc::new([])).unwrap();
-        assert_eq!(Standard::learn([&bytes]), Err(StandardError::Bytes));
-        assert_eq!(Standard::learn([]), Err(StandardError::Empty));
+        assert_eq!(Standard::learn([&bytes]), Err(DataError::Bytes));
+        assert_eq!(Standard::learn([]), Err(DataError::Samples(SamplesError::Empty)));
         let (two, mut three) = (table(vec![1.0; 4], 2), table(vec![1.0; 3], 3));
-        let width = StandardError::Width { expected: 2, found: 3 };
-        assert_eq!(Standard::learn([&two, &three]), Err(width));
+        let width = DataError::Width { expected: 2, found: 3 };
+        assert_eq!(Standard::learn([&two, &three]), Err(width.clone()));
         let standard = Standard::learn([&two]).unwrap();
         assert_eq!(standard.apply(&mut three), Err(width));
-        assert_eq!(standard.apply(&mut bytes), Err(StandardError::Bytes));
+        assert_eq!(standard.apply(&mut bytes), Err(DataError::Bytes));
         // An outlier beyond what a float holds stays finite.
         let standard = Standard::learn([&table(vec![0.0, 1e-45], 1)]).unwrap();
         let mut outlier = table(vec![f32::MAX], 1);

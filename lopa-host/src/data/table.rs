@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError};
 
+use super::error::DataError;
+
 /// Features, row after row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
@@ -30,7 +32,7 @@ impl Values {
     }
 }
 
-/// Labels, one a row.
+/// Labels, one per row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Targets {
     /// Classes, numbered as in [`Table::classes`].
@@ -56,7 +58,7 @@ impl Targets {
     }
 }
 
-/// A class: what the file calls it and what people do.
+/// A class: its label in the file, and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
     /// The label in the original file.
@@ -89,7 +91,7 @@ impl Class {
 /// let samples = two.samples(LabelKind::Binary)?;
 /// assert_eq!((samples.len(), samples.label(0), samples.label(1)), (3, 1.0, -1.0));
 /// assert_eq!(samples.row(0).dot(&[1.0, 0.0]), 1.0); // 255 is read as 1
-/// # Ok::<(), lopa_host::data::TableError>(())
+/// # Ok::<(), lopa_host::data::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -100,7 +102,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Puts rows and labels together.
+    /// Combines rows and labels.
     ///
     /// # Errors
     /// Refuses empty sets, shapes that do not fit, floats that are not finite, and classes without a name.
@@ -109,7 +111,7 @@ impl Table {
         width: usize,
         targets: Targets,
         classes: Arc<[Class]>,
-    ) -> Result<Self, TableError> {
+    ) -> Result<Self, DataError> {
         let table = Self { values, width, targets, classes };
         table.samples(match table.targets {
             Targets::Class(_) => LabelKind::Class,
@@ -123,7 +125,7 @@ impl Table {
         Ok(table)
     }
 
-    /// A table that its maker knows to be sound.
+    /// A table that the caller has checked.
     pub(crate) fn trusted(
         values: Values,
         width: usize,
@@ -201,18 +203,18 @@ impl Table {
     ///
     /// # Errors
     /// Refuses labels of another kind, and `Binary` with more than two classes.
-    pub fn samples(&self, kind: LabelKind) -> Result<Samples<'_>, TableError> {
+    pub fn samples(&self, kind: LabelKind) -> Result<Samples<'_>, DataError> {
         let labels = match (kind, &self.targets) {
             (LabelKind::Class, Targets::Class(labels)) => Labels::Class(labels),
             (LabelKind::Binary, Targets::Class(labels)) if self.classes.len() <= 2 => {
                 Labels::Binary(labels)
             }
             (LabelKind::Binary, Targets::Class(_)) => {
-                return Err(TableError::NotTwo { classes: self.classes.len() });
+                return Err(DataError::NotTwo { classes: self.classes.len() });
             }
             (LabelKind::Real, Targets::Real(targets)) => Labels::Real(targets),
-            (LabelKind::Real, Targets::Class(_)) => return Err(TableError::Classes),
-            (_, Targets::Real(_)) => return Err(TableError::Real),
+            (LabelKind::Real, Targets::Class(_)) => return Err(DataError::Classes),
+            (_, Targets::Real(_)) => return Err(DataError::Real),
         };
         Ok(match &self.values {
             Values::Bytes(values) => {
@@ -222,30 +224,30 @@ impl Table {
         })
     }
 
-    /// The samples of the named classes alone, which are numbered as they are named: of two, the first
-    /// is the negative one (0) and the second the positive one (1). Works in place.
+    /// Only the samples of the named classes, which are numbered in the order of the names: of two, the first is the
+    /// negative one (0) and the second the positive one (1). Works in place.
     ///
-    /// A name is the class's own in any case ("lodgepole pine"), a part that no other class has
+    /// A class is named by its name in upper or lower case ("lodgepole pine"), a part of it that no other class has
     /// ("Lodgepole"), or its label in the original file ("2").
     ///
     /// # Errors
     /// Refuses names that fit no class or several, a class named twice, and a class without samples.
-    pub fn pick(mut self, names: &[&str]) -> Result<Self, TableError> {
-        let Targets::Class(labels) = &mut self.targets else { return Err(TableError::Real) };
+    pub fn pick(mut self, names: &[&str]) -> Result<Self, DataError> {
+        let Targets::Class(labels) = &mut self.targets else { return Err(DataError::Real) };
         let mut number = vec![None; self.classes.len()];
         let mut picked = Vec::with_capacity(names.len());
         for (new, name) in names.iter().enumerate() {
             let old = find(&self.classes, name)?;
             if number[old].replace(new as u8).is_some() {
-                return Err(TableError::Twice { name: (*name).to_owned() });
+                return Err(DataError::Twice { name: (*name).to_owned() });
             }
             if !labels.iter().any(|&label| usize::from(label) == old) {
-                return Err(TableError::NoSample { name: self.classes[old].name.clone() });
+                return Err(DataError::NoSample { name: self.classes[old].name.clone() });
             }
             picked.push(self.classes[old].clone());
         }
         if picked.is_empty() {
-            return Err(TableError::Samples(SamplesError::Empty));
+            return Err(DataError::Samples(SamplesError::Empty));
         }
         let mut kept = 0;
         for row in 0..labels.len() {
@@ -308,7 +310,7 @@ impl Table {
 }
 
 /// The class that a name means.
-fn find(classes: &[Class], name: &str) -> Result<usize, TableError> {
+fn find(classes: &[Class], name: &str) -> Result<usize, DataError> {
     let wanted = name.trim().to_lowercase();
     let exact = |class: &Class| class.name.to_lowercase() == wanted;
     let label = |class: &Class| class.label.to_string() == wanted;
@@ -321,92 +323,5 @@ fn find(classes: &[Class], name: &str) -> Result<usize, TableError> {
         }
     }
     let known = classes.iter().map(|class| class.name.clone()).collect();
-    Err(TableError::Class { name: name.to_owned(), known })
+    Err(DataError::Class { name: name.to_owned(), known })
 }
-
-/// Why a table, or what was asked of it, was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TableError {
-    /// The samples.
-    Samples(SamplesError),
-    /// Labels are real targets where classes are needed.
-    Real,
-    /// Labels are classes where real targets are needed.
-    Classes,
-    /// Two classes are needed.
-    NotTwo {
-        /// How many there are.
-        classes: usize,
-    },
-    /// A name fits no class, or several.
-    Class {
-        /// The name.
-        name: String,
-        /// The classes there are.
-        known: Vec<String>,
-    },
-    /// A class is named twice.
-    Twice {
-        /// The name.
-        name: String,
-    },
-    /// A class has no sample.
-    NoSample {
-        /// The class.
-        name: String,
-    },
-    /// Two parts of a data set have different widths.
-    Width {
-        /// The features of a training sample.
-        train: usize,
-        /// The features of a test sample.
-        test: usize,
-    },
-    /// Two parts of a data set have different classes, labels of another kind, or another encoding.
-    Kind,
-    /// Not so many samples can be held out.
-    HoldOut {
-        /// How many are wanted.
-        wanted: usize,
-        /// How many there are in all.
-        found: usize,
-    },
-}
-
-impl From<SamplesError> for TableError {
-    fn from(error: SamplesError) -> Self {
-        Self::Samples(error)
-    }
-}
-
-impl std::fmt::Display for TableError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Samples(error) => error.fmt(f),
-            Self::Real => write!(f, "labels are real targets where classes are needed"),
-            Self::Classes => write!(f, "labels are classes where real targets are needed"),
-            Self::NotTwo { classes } => {
-                write!(f, "{classes} classes where two are needed: pick two of them")
-            }
-            Self::Class { name, known } => {
-                write!(f, "\"{name}\" is not one of the classes: {}", known.join(", "))
-            }
-            Self::Twice { name } => write!(f, "class \"{name}\" is named twice"),
-            Self::NoSample { name } => write!(f, "class \"{name}\" has no sample in this data"),
-            Self::Width { train, test } => write!(
-                f,
-                "training samples have {train} features and test samples {test}: they do not go together"
-            ),
-            Self::Kind => write!(
-                f,
-                "training and test samples differ in their classes or encoding: they do not go together"
-            ),
-            Self::HoldOut { wanted, found } => write!(
-                f,
-                "{wanted} test samples cannot be held out of {found}: at least one must go and one stay"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TableError {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lopa_core::samples::LabelKind;
 
 use super::error::{Fault, FileError, Place};
-use super::source::Source;
+use super::reader::Reader;
 use super::table::{Class, Targets};
 
 /// The longest line: a million features of sixteen characters.
@@ -14,14 +14,14 @@ const LONGEST_LINE: usize = 1 << 24;
 
 /// The lines of a text file that are not blank, one at a time.
 pub(crate) struct Lines {
-    source: Source,
+    reader: Reader,
     buffer: Vec<u8>,
     number: u64,
 }
 
 impl Lines {
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
-        Ok(Self { source: Source::open(path)?, buffer: Vec::new(), number: 0 })
+        Ok(Self { reader: Reader::open(path)?, buffer: Vec::new(), number: 0 })
     }
 
     /// The number of the line that [`Lines::advance`] went to, counted from 1.
@@ -34,7 +34,7 @@ impl Lines {
         loop {
             self.buffer.clear();
             self.number += 1;
-            let read = self.source.read_line(&mut self.buffer, LONGEST_LINE as u64 + 1)?;
+            let read = self.reader.read_line(&mut self.buffer, LONGEST_LINE as u64 + 1)?;
             if read == 0 {
                 return Ok(false);
             }
@@ -56,16 +56,16 @@ impl Lines {
     }
 
     pub(crate) fn file(&self, fault: Fault) -> FileError {
-        self.source.error(Place::File, fault)
+        self.reader.error(Place::File, fault)
     }
 
     pub(crate) fn line(&self, fault: Fault) -> FileError {
-        self.source.error(Place::Line(self.number), fault)
+        self.reader.error(Place::Line(self.number), fault)
     }
 
     /// An error in a column, counted from 0 here and from 1 in the error.
     pub(crate) fn cell(&self, column: usize, fault: Fault) -> FileError {
-        self.source.error(Place::Cell { line: self.number, column: column + 1 }, fault)
+        self.reader.error(Place::Cell { line: self.number, column: column + 1 }, fault)
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn bare(cell: &str) -> &str {
 
 /// A finite number.
 pub(crate) fn number(cell: &str) -> Result<f32, Fault> {
-    // Most numbers of most files are short and whole, and exact as floats.
+    // Most numbers in most files are short and whole, and exact as floats.
     if (1..=7).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit()) {
         let digit = |whole: u32, byte: u8| 10 * whole + u32::from(byte - b'0');
         return Ok(cell.bytes().fold(0, digit) as f32);
@@ -89,7 +89,7 @@ pub(crate) fn number(cell: &str) -> Result<f32, Fault> {
     }
 }
 
-/// As much of a cell as an error message bears.
+/// As much of a cell as fits in an error message.
 pub(crate) fn excerpt(cell: &str) -> String {
     let mut text: String = cell.chars().take(24).collect();
     if text.len() < cell.len() {
@@ -98,7 +98,7 @@ pub(crate) fn excerpt(cell: &str) -> String {
     text
 }
 
-/// Labels as they come in, checked against what they are to be.
+/// Labels as they are read, checked against their kind.
 pub(crate) struct Column {
     kind: LabelKind,
     classes: Vec<u8>,

@@ -39,9 +39,9 @@ pub struct Figures {
 /// use lopa_core::batch::Sampler;
 /// use lopa_core::node::{Config, Scheme};
 /// use lopa_core::steps::StepSizes;
+/// use lopa_host::data::synthetic::Recipe;
 /// use lopa_host::exact::Exact;
 /// use lopa_host::network::Simulation;
-/// use lopa_host::synthetic::Recipe;
 /// use lopa_host::topology::Topology;
 ///
 /// let recipe = Recipe { features: 4, relevant: 2, samples: 30, seed: 1 };

@@ -1,6 +1,6 @@
 //! The ends of a symmetric matrix's spectrum, by Lanczos' method with every vector kept orthogonal.
 
-use lopa_core::draw::{Draws, Purpose};
+use lopa_core::draw::Draws;
 
 use super::{dot, norm};
 
@@ -13,7 +13,7 @@ const STILL: f64 = 1.0e-7;
 
 /// A direction that depends on the seed alone, of length one.
 pub(super) fn random_direction(len: usize, seed: u64, node: u32) -> Vec<f64> {
-    let mut stream = Draws { seed, node }.stream(0, Purpose::custom(0x0065_7801));
+    let mut stream = Draws { seed, node }.stream(0, crate::purposes::DIRECTION);
     let mut a: Vec<f64> = (0..len).map(|_| stream.signed_unit().into()).collect();
     normalise(&mut a);
     a

@@ -226,8 +226,8 @@ impl Variances {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::synthetic::Recipe;
     use crate::quadratics::QuadraticRecipe;
-    use crate::synthetic::Recipe;
 
     #[test]
     fn nodes_that_are_alike_do_not_differ_and_others_do_as_said() {

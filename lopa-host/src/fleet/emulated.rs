@@ -13,9 +13,9 @@ use super::client::{Client, Reading, Silence};
 use super::emulator::{Cord, Emulator, EmulatorError};
 use super::port::{Port, PortError};
 use super::switchboard::{Eavesdropper, Passed, Switchboard};
+use crate::chips::{LINES, Loaded};
 use crate::fault::Faults;
 use crate::files::{self, Access, WriteError};
-use crate::shards::{LINES, Loaded};
 
 /// An emulator that offers no socket after this time has failed.
 const PATIENCE: Duration = Duration::from_secs(120);

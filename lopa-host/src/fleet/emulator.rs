@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::image::missing;
-use crate::boards::EMULATED;
+use crate::chips::EMULATED;
 
 /// The emulator.
 pub const QEMU: &str = "qemu-system-arm";

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::image::missing;
-use crate::boards::Board;
+use crate::chips::Board;
 
 /// The flasher.
 pub const PROBE_RS: &str = "probe-rs";
@@ -89,7 +89,7 @@ pub fn lines(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boards::{EMULATED, Region};
+    use crate::chips::{EMULATED, Region};
 
     #[test]
     fn the_program_the_blob_and_a_reset_in_this_order() {

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::boards::Board;
+use crate::chips::Board;
 
 /// Why there is no program.
 #[derive(Debug, thiserror::Error)]

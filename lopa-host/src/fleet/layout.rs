@@ -3,9 +3,10 @@
 use lopa_core::blob::Wiring;
 use lopa_core::exchange::Timing;
 
-use crate::boards::{Board, EMULATED, EMULATED_LARGE};
+use crate::chips::{
+    Board, ChipError, EMULATED, EMULATED_LARGE, Form, LINES, Limits, VALUES, blobs,
+};
 use crate::run::Prepared;
-use crate::shards::{Form, LINES, Limits, ShardError, VALUES, shard_as};
 
 /// Rounds between checkpoints, where the file names none: a board that loses its power goes on from the last.
 const CHECKPOINT_EVERY: u32 = 25;
@@ -31,7 +32,7 @@ impl Layout {
         prepared: &Prepared,
         wiring: Option<Wiring>,
         timing: Timing,
-    ) -> Result<Self, ShardError> {
+    ) -> Result<Self, ChipError> {
         let many = prepared.weights().degrees().iter().any(|degree| *degree > LINES);
         let said =
             prepared.experiment().links.as_ref().map_or(Wiring::Direct, |table| table.wiring);
@@ -46,11 +47,11 @@ impl Layout {
             timing: Some(timing),
             checkpoint_every: Some(CHECKPOINT_EVERY),
         };
-        let shards = shard_as(prepared, Limits::default(), form)?;
-        let fits = |board: &Board| shards.iter().try_for_each(|shard| board.takes(shard));
+        let blobs = blobs(prepared, Limits::default(), form)?;
+        let fits = |board: &Board| blobs.iter().try_for_each(|blob| board.takes(blob));
         let board = if fits(&EMULATED).is_ok() { EMULATED } else { EMULATED_LARGE };
         fits(&board)?;
-        let blobs = shards.into_iter().map(|shard| shard.blob).collect();
+        let blobs = blobs.into_iter().map(|blob| blob.bytes).collect();
         Ok(Self { wiring, board, blobs })
     }
 }

@@ -1,6 +1,6 @@
 //! Fleets: boards that learn, emulated or real, and the host that looks after them.
 //!
-//! - [`image`]: the [boards'](crate::boards) programs, built; [`Layout`]: a network on them;
+//! - [`image`]: the [boards'](crate::chips) programs, built; [`Layout`]: a network on them;
 //! - [`emulator`]: a board as a process; [`Emulated`]: a fleet of them, wired as its blobs say;
 //! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in between, as a router or a source of faults;
 //!   [`Client`]: the host at a node's control link, the same for emulated and real boards;

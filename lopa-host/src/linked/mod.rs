@@ -14,7 +14,7 @@ pub use lopa_core::blob::Wiring;
 
 use std::collections::VecDeque;
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Stream};
 use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Step, Timing};
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Scratch};
@@ -169,7 +169,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
             recorded: VecDeque::new(),
             record: 0,
             bus_taken: 0,
-            stream: draws.stream(0, Purpose::custom(0x11ac)),
+            stream: draws.stream(0, crate::purposes::COMPUTE),
         };
         for (number, node) in nodes.into_iter().enumerate() {
             let member = network.boot(number, node, true)?;

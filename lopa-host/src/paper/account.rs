@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Arm, Finding, Mode, Results, Study, Verdict, page, section};
-use crate::config::AlgorithmTable;
+use crate::algorithms::AlgorithmTable;
 use crate::files::{self, WriteError};
 use crate::report::Figure;
 use crate::report::Outputs;

@@ -200,9 +200,9 @@ impl Study {
                 let text = toml::to_string(&table).unwrap_or_default();
                 let mut experiment = Experiment::parse(&text).map_err(wrong)?;
                 experiment.run.metrics = Choice::These(self.metrics());
-                let source = &experiment.data.source;
-                if ["mnist", "covtype", "cifar10"].contains(&source.as_str()) {
-                    experiment.data.dir = data.map(|data| data.join(source));
+                let source = experiment.data.source;
+                if source.is_public() {
+                    experiment.data.dir = data.map(|data| data.join(source.word()));
                 }
                 if let (Some(at), Some(first)) = (case.at, cases[0].at) {
                     let gamma = experiment.algorithm.gamma;
@@ -210,7 +210,7 @@ impl Study {
                     if variant.hold_gamma {
                         experiment.algorithm.gamma = gamma;
                     }
-                    experiment.algorithm.check().map_err(wrong)?;
+                    experiment.algorithm.check().map_err(|error| wrong(error.into()))?;
                 }
                 arms.push(Arm {
                     name,

@@ -1,8 +1,7 @@
 //! Which node has samples of which classes.
 
 use super::Figure;
-use crate::config::Validation;
-use crate::data::Shard;
+use crate::data::{Shard, Validation};
 use crate::plot::Bars;
 
 /// Bars of more nodes are too thin to be seen.

@@ -96,7 +96,7 @@ impl Outputs {
         figures.extend(labels(shards, experiment.data.validation));
         self.draw(&figures)?;
         let network = (weights.topology().nodes() <= MOST_DRAWN)
-            .then(|| drawing::svg(weights, layout, &experiment.network.topology));
+            .then(|| drawing::svg(weights, layout, &experiment.network.topology.to_string()));
         if let Some(svg) = &network {
             Self { folder: self.folder.join("figures") }.picture("network", svg)?;
         }

@@ -6,6 +6,7 @@ use lopa_core::network::NetworkError;
 use lopa_core::node::NodeError;
 
 use super::ResumeError;
+use crate::algorithms::TableError;
 use crate::config::ConfigError;
 use crate::files::WriteError;
 
@@ -18,6 +19,9 @@ pub enum RunError {
     /// Its file is wrong: exit status 2.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The table of its algorithm is wrong: exit status 2.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// It cannot go on from its checkpoint: exit status 2.
     #[error(transparent)]
     Resume(#[from] ResumeError),

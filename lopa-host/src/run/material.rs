@@ -1,17 +1,14 @@
 //! What nodes learn from: read, dealt out, and made into problems.
 
-use std::path::Path;
-
 use lopa_core::problem::ProblemError;
 use lopa_core::problems::{AnyProblem, Logistic, Meta, Ridge, SharedLayer};
 use lopa_core::samples::LabelKind;
 
 use super::{RunError, input};
-use crate::config::{DataTable, Experiment, ProblemTable, Validation};
-use crate::data::{self, Dataset, Deal, LabelRatio, Partition, Shard, Table, TestPart, Values};
+use crate::config::{Experiment, ProblemTable};
+use crate::data::{Shard, Table, Targets, Values};
 use crate::metrics::NodeSamples;
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
-use crate::synthetic::Recipe;
 
 /// What all nodes have.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +28,8 @@ impl Material {
             return Ok(Self::Quadratics((0..nodes).map(|node| recipe.node(node)).collect()));
         }
         let kind = experiment.problem.labels().unwrap_or(LabelKind::Real);
-        Ok(Self::Samples(shards(&experiment.data, kind, nodes, seed)?, kind))
+        let shards = experiment.data.shards(kind, nodes, seed).map_err(input)?;
+        Ok(Self::Samples(shards, kind))
     }
 
     /// The data of every node; none for quadratics.
@@ -102,8 +100,8 @@ fn digest_table(table: &Table, digest: &mut crc32fast::Hasher) {
         Values::Floats(floats) => floats.iter().for_each(|a| digest.update(&a.to_le_bytes())),
     }
     match table.targets() {
-        data::Targets::Class(labels) => digest.update(labels),
-        data::Targets::Real(labels) => {
+        Targets::Class(labels) => digest.update(labels),
+        Targets::Real(labels) => {
             labels.iter().for_each(|a| digest.update(&a.to_le_bytes()));
         }
     }
@@ -129,106 +127,5 @@ fn problem<'a>(
             AnyProblem::MetaSquared(Meta::new(train, validation, nu)?)
         }
         ProblemTable::Quadratic { .. } => return Err(ProblemError::Size { name: "samples" }),
-    })
-}
-
-fn shards(
-    table: &DataTable,
-    kind: LabelKind,
-    nodes: u32,
-    seed: u64,
-) -> Result<Vec<Shard>, RunError> {
-    let missing = |key: &str, what: &str| {
-        RunError::Input(format!("data.{key} is missing: {what} of {:?}", table.source))
-    };
-    let dir = || table.dir.as_deref().ok_or_else(|| missing("dir", "the folder with the files"));
-    let dataset = match (table.source.as_str(), &table.file) {
-        ("synthetic", _) => return synthetic(table, nodes, seed),
-        ("csv", None) => {
-            let dir = table.dir.as_deref();
-            let dir = dir.ok_or_else(|| missing("dir or data.file", "the folder or file"))?;
-            return data::folders::load(dir, nodes, kind).map_err(input);
-        }
-        ("csv", Some(file)) => from_files(table, file, |file, _| data::csv::read(file, kind))?,
-        ("libsvm", None) => return Err(missing("file", "the file")),
-        ("libsvm", Some(file)) => {
-            from_files(table, file, |file, width| data::libsvm::read(file, kind, width))?
-        }
-        ("mnist", _) => data::mnist::load(dir()?).map_err(input)?,
-        ("cifar10", _) => data::cifar::load(dir()?).map_err(input)?,
-        ("covtype", _) => {
-            Dataset::new(data::covtype::load(dir()?).map_err(input)?, None).map_err(input)?
-        }
-        (other, _) => {
-            let known = "synthetic, mnist, covtype, cifar10, csv or libsvm";
-            let what = format!("data.source {other:?} is unknown: choose {known}");
-            return Err(RunError::Input(what));
-        }
-    };
-    let names: Vec<&str> = table.classes.iter().map(String::as_str).collect();
-    let dataset = if names.is_empty() { dataset } else { dataset.pick(&names).map_err(input)? };
-    // Without a test set of its own, a sixth of the samples is kept for the judge.
-    let dataset = match dataset.test {
-        Some(_) => dataset,
-        None => {
-            let sixth = dataset.train.len() / 6;
-            dataset.hold_out(sixth, seed).map_err(input)?
-        }
-    };
-    let partition = partition(&table.partition)?;
-    // Where nodes see different classes, each is judged on the mixture it has.
-    let test = if partition == Partition::Iid { TestPart::Common } else { TestPart::Matched };
-    let validation = match table.validation {
-        Validation::Part(part) => Some(part),
-        Validation::Same => None,
-    };
-    let deal = Deal { nodes, partition, samples: table.samples, validation, test, seed };
-    let mut shards = deal.shards(dataset).map_err(input)?;
-    if table.standardise {
-        data::standardise(&mut shards).map_err(input)?;
-    }
-    Ok(shards)
-}
-
-fn synthetic(table: &DataTable, nodes: u32, seed: u64) -> Result<Vec<Shard>, RunError> {
-    let (features, relevant) = (table.features, table.relevant);
-    if features == 0 || relevant > features {
-        let what = "data.features must be at least 1, and data.relevant no more";
-        return Err(RunError::Input(format!("{what}: they are {features} and {relevant}")));
-    }
-    let recipe = Recipe { features, relevant, samples: table.samples.unwrap_or(40), seed };
-    Ok((0..nodes).map(|node| recipe.shard(node).into()).collect())
-}
-
-/// One file for all nodes, and perhaps one to judge by, of the same width.
-fn from_files(
-    table: &DataTable,
-    file: &Path,
-    read: impl Fn(&Path, Option<usize>) -> Result<Table, data::FileError>,
-) -> Result<Dataset, RunError> {
-    let train = read(file, None).map_err(input)?;
-    let width = train.width();
-    let test = table.test_file.as_deref().map(|file| read(file, Some(width))).transpose();
-    Dataset::new(train, test.map_err(input)?).map_err(input)
-}
-
-/// "iid", "label-subsets 2", "dirichlet 0.5" or "label-ratio".
-fn partition(text: &str) -> Result<Partition, RunError> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let partition = match words[..] {
-        ["iid"] => Some(Partition::Iid),
-        ["label-ratio"] => Some(Partition::LabelRatio(LabelRatio::default())),
-        ["label-subsets", classes] => {
-            classes.parse().ok().map(|classes| Partition::LabelSubsets { classes })
-        }
-        ["equal-subsets", classes] => {
-            classes.parse().ok().map(|classes| Partition::EqualSubsets { classes })
-        }
-        ["dirichlet", alpha] => alpha.parse().ok().map(|alpha| Partition::Dirichlet { alpha }),
-        _ => None,
-    };
-    partition.ok_or_else(|| {
-        let forms = "\"iid\", \"label-subsets 2\", \"dirichlet 0.5\" or \"label-ratio\"";
-        RunError::Input(format!("data.partition {text:?} is unknown: write {forms}"))
     })
 }

@@ -20,21 +20,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lopa_core::batch::{Sampler, Sharing};
-use lopa_core::draw::{Draws, Purpose};
+use lopa_core::draw::Draws;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problems::AnyProblem;
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::Seal;
 
-use crate::algorithms::{self, Algorithm, BuildError, Links, NodeView};
-use crate::config::{AlgorithmTable, Experiment, Start};
+use crate::algorithms::{self, Algorithm, AlgorithmTable, BuildError, Links, NodeView};
+use crate::config::{Experiment, Start};
 use crate::exact::{Coefficients, Constants};
 use crate::key::Key;
 use crate::metrics::{Meter, Metric, NodeSamples, Totals};
 use crate::network::{Simulation, Traffic};
 use crate::record::Record;
 use crate::report::{Outputs, Results};
-use crate::topology::{Kind, Layout, Weights};
+use crate::topology::{Layout, Weights};
 use checkpoint::Standing;
 use drive::{Progress, drive};
 use error::{input, refused};
@@ -103,16 +103,8 @@ impl Prepared {
     /// Says what is wrong with the file, the data or the network.
     pub fn new(experiment: Experiment) -> Result<Self, RunError> {
         let network = &experiment.network;
-        let kind: Kind = network.topology.parse().map_err(input)?;
-        let topology = kind.build(network.nodes, network.seed).map_err(input)?;
-        let weights = if network.weights == "metropolis" {
-            Weights::metropolis(&topology)
-        } else {
-            let text = read(Path::new(&network.weights))?;
-            let weights = Weights::parse(&text).map_err(input)?;
-            weights.fit(&topology).map_err(input)?;
-            weights
-        };
+        let topology = network.topology.build(network.nodes, network.seed).map_err(input)?;
+        let weights = network.weights.weights(&topology).map_err(input)?;
         let seal = match experiment.links.as_ref().and_then(|links| links.key.as_ref()) {
             Some(path) => {
                 Key::read(path).map_err(|error| input(format!("links.key: {error}")))?.seal()
@@ -124,7 +116,8 @@ impl Prepared {
             Start::Number(_) | Start::Random { .. } => None,
             Start::File(path) => Some(numbers(path)?),
         };
-        let prepared = Self { experiment, material, weights, layout: kind.layout(), start, seal };
+        let layout = network.topology.layout();
+        let prepared = Self { experiment, material, weights, layout, start, seal };
         // Whatever a node, a problem or a link refuses shows now, before anything is written.
         prepared.network(&prepared.material.samples()?)?;
         Ok(prepared)
@@ -248,7 +241,7 @@ impl Prepared {
             (None, Start::Random { random }) => {
                 // The same on all nodes: drawn as if by one that does not exist.
                 let draws = Draws { seed: self.experiment.run.seed, node: u32::MAX };
-                let mut stream = draws.stream(0, Purpose::custom(0x0078));
+                let mut stream = draws.stream(0, crate::purposes::START);
                 (0..outer).map(|_| random * stream.signed_unit()).collect()
             }
             (None, Start::File(_)) => Vec::new(),
@@ -517,14 +510,10 @@ impl<'p> Run<'p, '_> {
     }
 }
 
-fn read(path: &Path) -> Result<String, RunError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| RunError::Input(format!("cannot read {}: {error}", path.display())))
-}
-
 /// The numbers of a file, separated by commas, blanks or lines.
 fn numbers(path: &Path) -> Result<Vec<f32>, RunError> {
-    let text = read(path)?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| RunError::Input(format!("cannot read {}: {error}", path.display())))?;
     let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let number = |(index, word): (usize, &str)| {
         word.parse::<f32>().ok().filter(|a| a.is_finite()).ok_or_else(|| {

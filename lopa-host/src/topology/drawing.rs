@@ -1,4 +1,4 @@
-//! Pictures of networks, as SVG: for reports, and good enough for a paper.
+//! Drawings of networks as SVG, for reports and papers.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,18 @@ use crate::plot::escaped;
 
 /// The width of a picture.
 const WIDTH: f64 = 640.0;
-/// What stays free around the network.
+/// The free space around the network.
 const MARGIN: f64 = 40.0;
 /// Where the network begins, below the title.
 const TOP: f64 = 72.0;
-/// The room for the legend.
+/// The space for the legend.
 const BOTTOM: f64 = 48.0;
 /// How far the handle of a bent link lies outside a grid, at most; the link itself reaches half as far.
 const BEND: f64 = 80.0;
 /// The largest radius of a node; smaller than half of it, there is no room for a number.
 const RADIUS: f64 = 17.0;
 
-/// A network's picture: numbered nodes, links as wide as their weights, the number of nodes and links, and rho.
+/// A network's drawing: numbered nodes, links as wide as their weights, the number of nodes and links, and rho.
 ///
 /// The same network gives the same bytes everywhere.
 ///

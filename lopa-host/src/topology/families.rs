@@ -1,10 +1,10 @@
-//! Graphs without chance: path, ring, star, grid, torus, complete.
+//! Graphs that are not random: path, ring, star, grid, torus, complete.
 
 use super::{MOST_LINKS, MOST_NODES, Topology, TopologyError};
 
 /// # Families
 impl Topology {
-    /// Every node talks to the one before and the one after.
+    /// Every node is linked to the one before and the one after.
     ///
     /// # Errors
     /// Refuses no nodes, and too many.
@@ -12,7 +12,7 @@ impl Topology {
         Self::new(nodes, (1..nodes).map(|b| (b - 1, b)))
     }
 
-    /// Every node talks to the one before and the one after, all around.
+    /// Every node is linked to the one before and the one after, all around.
     ///
     /// # Panics
     /// With no nodes, or more than [`MOST_NODES`].
@@ -21,7 +21,7 @@ impl Topology {
         Self::torus(1, nodes).expect("a ring with a node is connected")
     }
 
-    /// Every node talks to node 0.
+    /// Every node is linked to node 0.
     ///
     /// # Errors
     /// Refuses no nodes, and too many.
@@ -29,7 +29,7 @@ impl Topology {
         Self::new(nodes, (1..nodes).map(|b| (0, b)))
     }
 
-    /// Every node talks to the ones left, right, above and below. Nodes are numbered row by row.
+    /// Every node is linked to the ones left, right, above and below. Nodes are numbered row by row.
     ///
     /// # Errors
     /// Refuses no nodes, and too many.
@@ -40,7 +40,7 @@ impl Topology {
         Self::new(nodes, right.chain(down))
     }
 
-    /// A grid whose rows and columns are closed to rings.
+    /// A grid whose rows and columns are rings.
     ///
     /// ```
     /// # use lopa_host::topology::Topology;
@@ -58,7 +58,7 @@ impl Topology {
         Self::new(nodes, right.chain(down).filter(|(a, b)| a != b))
     }
 
-    /// Every node talks to every other.
+    /// Every node is linked to every other.
     ///
     /// # Errors
     /// Refuses no nodes, and too many: there are nodes * (nodes - 1) / 2 links.
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_without_sense_are_refused() {
+    fn impossible_sizes_are_refused() {
         assert_eq!(Topology::path(0), Err(TopologyError::Empty));
         assert_eq!(Topology::star(0), Err(TopologyError::Empty));
         assert_eq!(Topology::complete(0), Err(TopologyError::Empty));

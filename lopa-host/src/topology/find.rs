@@ -1,12 +1,13 @@
-//! A graph for a wanted rho.
+//! A graph with a wanted rho.
 
 use std::fmt;
 use std::num::NonZeroU32;
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::{Draws, Stream};
 
-use super::layout::shuffle;
 use super::{Topology, TopologyError, Weights};
+use crate::chance::shuffle;
+use crate::purposes;
 
 /// The most nodes that [`find`] searches for.
 pub const MOST_NODES_TO_FIND: u32 = 1_000;
@@ -15,12 +16,12 @@ pub const MOST_NODES_TO_FIND: u32 = 1_000;
 const STARTS: u32 = 16;
 /// Changes tried in each of them.
 const CHANGES: u32 = 300;
-/// No closer than this is tried for.
+/// The search ends when it is this close.
 const CLOSE: f64 = 1.0e-9;
-/// Multiplications after which a search ends: some seconds.
+/// Multiplications after which a search ends: a few seconds.
 const WORK: usize = 2_000_000_000;
 
-/// What was found.
+/// A graph that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// The graph.
@@ -52,65 +53,36 @@ impl fmt::Display for Found {
     }
 }
 
-/// Why a search did not start.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FindError {
-    /// No network has such a rho.
-    Rho(f64),
-    /// There are too many nodes to search.
-    Nodes(u32),
-    /// There are no nodes.
-    Topology(TopologyError),
-}
-
-impl fmt::Display for FindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rho(rho) => {
-                write!(f, "rho = {rho} cannot be: it is at least 0 and below 1 for any network")
-            }
-            Self::Nodes(nodes) => write!(
-                f,
-                "a search among graphs of {nodes} nodes takes too long: {MOST_NODES_TO_FIND} are the most; for \
-                 more, vary the parameters of a small world or a geometric graph"
-            ),
-            Self::Topology(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for FindError {}
-
-/// A graph whose rho with Metropolis weights is as close to `wanted` as a search of some seconds gets.
+/// A graph whose rho with Metropolis weights is as close to `wanted` as a search of a few seconds gets.
 ///
-/// It starts from paths and rings, adds links in random order until rho has fallen to where it should be, and
-/// then adds, removes and moves single links as long as that comes closer. The same seed finds the same graph.
+/// It starts from paths and rings, adds links in random order until rho has fallen far enough, and then adds, removes and
+/// moves single links as long as that comes closer. The same seed finds the same graph.
 ///
 /// ```
 /// let found = lopa_host::topology::find(0.79, 10, 1)?;
 /// assert_eq!(found.topology.nodes(), 10);
 /// assert!(found.off() < 0.01);
-/// # Ok::<(), lopa_host::topology::FindError>(())
+/// # Ok::<(), lopa_host::topology::TopologyError>(())
 /// ```
 ///
 /// # Errors
 /// Refuses a rho outside [0, 1), and fewer nodes than 1 or more than [`MOST_NODES_TO_FIND`].
-pub fn find(wanted: f64, nodes: u32, seed: u64) -> Result<Found, FindError> {
+pub fn find(wanted: f64, nodes: u32, seed: u64) -> Result<Found, TopologyError> {
     if !(0.0..1.0).contains(&wanted) {
-        return Err(FindError::Rho(wanted));
+        return Err(TopologyError::Rho(wanted));
     }
     if nodes > MOST_NODES_TO_FIND {
-        return Err(FindError::Nodes(nodes));
+        return Err(TopologyError::Search(nodes));
     }
-    let path = Topology::path(nodes).map_err(FindError::Topology)?;
+    let path = Topology::path(nodes)?;
     let rho = Weights::metropolis(&path).spectrum().rho();
     let best = Found { topology: path, rho, wanted };
     let mut search = Search { nodes, best, work: WORK };
     for family in [Topology::star, Topology::complete] {
-        search.consider(family(nodes).map_err(FindError::Topology)?);
+        search.consider(family(nodes)?);
     }
     for start in 0..STARTS {
-        let mut stream = Draws { seed, node: 0 }.stream(start.into(), Purpose::custom(0x0074_6f06));
+        let mut stream = Draws { seed, node: 0 }.stream(start.into(), purposes::FIND);
         let Some(found) = search.descend(start % 2 == 1, &mut stream) else { break };
         search.improve(found, &mut stream);
         if search.best.off() <= CLOSE {
@@ -129,8 +101,7 @@ struct Search {
 }
 
 impl Search {
-    /// How far a graph's rho is from the wanted one, with its sign; the closest graph is kept. Nothing when all
-    /// work is done.
+    /// A graph's rho minus the wanted one; keeps the closest graph. None once all work is used up.
     fn consider(&mut self, topology: Topology) -> Option<f64> {
         let weights = Weights::metropolis(&topology);
         let spectrum = weights.spectrum();
@@ -143,7 +114,7 @@ impl Search {
         Some(rho - wanted)
     }
 
-    /// The same for links, which need not connect all nodes: then infinite.
+    /// The same for links; infinite if they do not connect all nodes.
     fn excess(&mut self, links: &[(u32, u32)]) -> Option<f64> {
         match Topology::new(self.nodes, links.iter().copied()) {
             Ok(topology) => self.consider(topology),
@@ -151,7 +122,7 @@ impl Search {
         }
     }
 
-    /// Adds links to a path or ring, as many as bring rho from above to below the wanted one.
+    /// Adds links to a path or ring until rho crosses the wanted one.
     fn descend(&mut self, closed: bool, stream: &mut Stream) -> Option<Links> {
         let base = |(a, b): &(u32, u32)| b - a == 1 || (closed && b - a == self.nodes - 1);
         let all = (0..self.nodes).flat_map(|a| (a + 1..self.nodes).map(move |b| (a, b)));
@@ -159,7 +130,7 @@ impl Search {
         shuffle(&mut more, stream);
         let fixed = links.len();
         links.append(&mut more);
-        // Rho is above with `few` links, or they are none; it is not with `many`, or they are all.
+        // With `few` links rho is too large, or there are no more to remove; with `many` it is not, or there are no more.
         let (mut few, mut many) = (fixed, links.len());
         while few + 1 < many {
             let middle = few.midpoint(many);
@@ -193,7 +164,7 @@ impl Search {
     }
 }
 
-/// Adds a link between any two nodes, or removes it if there is one. Links are as often removed as added.
+/// Removes a random link, or adds one between two random nodes, equally often.
 fn toggle(links: &mut Links, nodes: u32, stream: &mut Stream) {
     let mut below = |bound: u32| NonZeroU32::new(bound).map(|bound| stream.below(bound));
     if below(2) == Some(0) {
@@ -214,13 +185,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_wishes_are_refused() {
         for rho in [-0.1, 1.0, f64::NAN, f64::INFINITY] {
             let error = find(rho, 10, 0).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("rho = {rho} cannot be")), "{error}");
+            assert_eq!(error, format!("rho must be in [0, 1), got {rho}"));
         }
-        assert_eq!(find(0.5, 0, 0), Err(FindError::Topology(TopologyError::Empty)));
-        assert!(find(0.5, 1_001, 0).unwrap_err().to_string().contains("1000 are the most"));
+        assert_eq!(find(0.5, 0, 0), Err(TopologyError::Empty));
+        assert!(find(0.5, 1_001, 0).unwrap_err().to_string().contains("at most 1000"));
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! Topologies by name, as in a file or on a command line.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::edge_list::{self, EdgeListError};
-use super::{FindError, Layout, RandomError, Topology, TopologyError, find};
+use super::{BuildError, Layout, Topology, edge_list, find};
+use crate::words::{Form, FormError, serde_as_text};
 
-/// A rho this close to the one asked for is it.
+/// A rho this close to the wanted one is accepted.
 const CLOSE: f64 = 0.005;
 
 /// What kind of graph.
 ///
-/// It is read from and written as one line of text, by serde too:
+/// It is read from and written as a text, by serde too:
 ///
 /// ```
 /// use lopa_host::topology::Kind;
@@ -21,16 +21,15 @@ const CLOSE: f64 = 0.005;
 /// assert_eq!(kind.to_string(), "grid 3x4");
 /// let error = "rign".parse::<Kind>().unwrap_err();
 /// assert!(error.to_string().contains("did you mean `ring`?"));
-/// # Ok::<(), lopa_host::topology::KindError>(())
+/// # Ok::<(), lopa_host::words::FormError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    /// `path`: every node talks to the one before and the one after.
+    /// `path`: every node is linked to the one before and the one after.
     Path,
-    /// `ring`: a path that is closed.
+    /// `ring`: a closed path.
     Ring,
-    /// `star`: every node talks to node 0.
+    /// `star`: every node is linked to node 0.
     Star,
     /// `grid 3x4`: neighbours left, right, above and below.
     Grid {
@@ -39,30 +38,30 @@ pub enum Kind {
         /// The columns.
         columns: u32,
     },
-    /// `torus 3x4`: a grid whose rows and columns are closed.
+    /// `torus 3x4`: a grid whose rows and columns are rings.
     Torus {
         /// The rows.
         rows: u32,
         /// The columns.
         columns: u32,
     },
-    /// `complete`: every node talks to every other.
+    /// `complete`: every node is linked to every other.
     Complete,
     /// `erdos-renyi 0.3`: every two nodes are linked with this probability.
     ErdosRenyi {
         /// The probability.
         probability: f64,
     },
-    /// `geometric 0.4`: nodes fall on a unit square and talk up to this distance.
+    /// `geometric 0.4`: random points in a unit square, linked up to this distance.
     Geometric {
         /// The distance.
         radius: f64,
     },
-    /// `small-world 4 0.1`: a ring of the four nearest, a tenth of the links moved anywhere.
+    /// `small-world 4 0.1`: a ring with links to the four nearest nodes, a tenth of them moved to random nodes.
     SmallWorld {
-        /// The nearest ones that each node talks to, half before and half after.
+        /// The nearest nodes that each node is linked to, half before and half after.
         neighbours: u32,
-        /// The share of links moved.
+        /// The fraction of links that are moved.
         rewired: f64,
     },
     /// `rho 0.79`: a graph whose rho with Metropolis weights is this, found by [a search](super::find()).
@@ -74,121 +73,59 @@ pub enum Kind {
     File(PathBuf),
 }
 
-/// The names, and how each is written.
-const FORMS: [(&str, &str); 11] = [
-    ("path", "path"),
-    ("ring", "ring"),
-    ("star", "star"),
-    ("grid", "grid ROWSxCOLUMNS"),
-    ("torus", "torus ROWSxCOLUMNS"),
-    ("complete", "complete"),
-    ("erdos-renyi", "erdos-renyi PROBABILITY"),
-    ("geometric", "geometric RADIUS"),
-    ("small-world", "small-world NEIGHBOURS REWIRED"),
-    ("rho", "rho RHO"),
-    ("file", "file PATH"),
+const FORMS: [Form; 11] = [
+    Form::new("path", "path"),
+    Form::new("ring", "ring"),
+    Form::new("star", "star"),
+    Form::new("grid ROWSxCOLUMNS", "grid 3x4"),
+    Form::new("torus ROWSxCOLUMNS", "torus 3x4"),
+    Form::new("complete", "complete"),
+    Form::new("erdos-renyi PROBABILITY", "erdos-renyi 0.3"),
+    Form::new("geometric RADIUS", "geometric 0.4"),
+    Form::new("small-world NEIGHBOURS REWIRED", "small-world 4 0.1"),
+    Form::new("rho RHO", "rho 0.79"),
+    Form::new("file PATH", "file edges.txt"),
 ];
 
-/// Why a text names no kind of graph.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KindError {
-    /// There is no such name.
-    Name {
-        /// What was written.
-        name: String,
-        /// A name that looks like it.
-        nearest: Option<&'static str>,
-    },
-    /// What follows the name is not what it takes.
-    Form {
-        /// What was written.
-        text: String,
-        /// How to write it.
-        form: &'static str,
-    },
-}
-
-impl fmt::Display for KindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name { name, nearest: Some(nearest) } => {
-                write!(f, "there is no topology `{name}`: did you mean `{nearest}`?")
-            }
-            Self::Name { name, nearest: None } => {
-                let names = FORMS.map(|(name, _)| name).join(", ");
-                write!(f, "there is no topology `{name}`: choose one of {names}")
-            }
-            Self::Form { text, form } => {
-                let example = form
-                    .replace("ROWSxCOLUMNS", "3x4")
-                    .replace("PROBABILITY", "0.3")
-                    .replace("RADIUS", "0.4")
-                    .replace("NEIGHBOURS REWIRED", "4 0.1")
-                    .replace("RHO", "0.79")
-                    .replace("PATH", "edges.txt");
-                if example == *form {
-                    write!(f, "`{text}` says too much: write `{form}`")
-                } else {
-                    write!(f, "`{text}` is not of the form `{form}`: write for example `{example}`")
-                }
-            }
-        }
-    }
-}
-
-impl std::error::Error for KindError {}
-
 impl FromStr for Kind {
-    type Err = KindError;
+    type Err = FormError;
 
-    fn from_str(text: &str) -> Result<Self, KindError> {
-        let text = text.trim();
-        let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let rest = rest.trim();
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let &(_, form) = FORMS
-            .iter()
-            .find(|(known, _)| *known == name)
-            .ok_or_else(|| KindError::Name { name: name.to_owned(), nearest: nearest(name) })?;
-        let kind = match (name, words.as_slice()) {
-            ("path", []) => Some(Self::Path),
-            ("ring", []) => Some(Self::Ring),
-            ("star", []) => Some(Self::Star),
-            ("complete", []) => Some(Self::Complete),
-            ("grid", [size]) => sides(size).map(|(rows, columns)| Self::Grid { rows, columns }),
-            ("torus", [size]) => sides(size).map(|(rows, columns)| Self::Torus { rows, columns }),
-            ("erdos-renyi", [p]) => {
-                p.parse().ok().map(|probability| Self::ErdosRenyi { probability })
-            }
-            ("geometric", [radius]) => radius.parse().ok().map(|radius| Self::Geometric { radius }),
-            ("small-world", [neighbours, rewired]) => neighbours
-                .parse()
-                .ok()
-                .zip(rewired.parse().ok())
-                .map(|(neighbours, rewired)| Self::SmallWorld { neighbours, rewired }),
-            ("rho", [wanted]) => wanted.parse().ok().map(|wanted| Self::Rho { wanted }),
-            ("file", [_, ..]) => Some(Self::File(rest.into())),
-            _ => None,
-        };
-        kind.ok_or_else(|| KindError::Form { text: text.to_owned(), form })
+    fn from_str(text: &str) -> Result<Self, FormError> {
+        Form::parse("topology", &FORMS, text, |name, rest| {
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            Some(match (name, words.as_slice()) {
+                ("path", []) => Self::Path,
+                ("ring", []) => Self::Ring,
+                ("star", []) => Self::Star,
+                ("complete", []) => Self::Complete,
+                ("grid", [size]) => {
+                    let (rows, columns) = sides(size)?;
+                    Self::Grid { rows, columns }
+                }
+                ("torus", [size]) => {
+                    let (rows, columns) = sides(size)?;
+                    Self::Torus { rows, columns }
+                }
+                ("erdos-renyi", [p]) => Self::ErdosRenyi { probability: p.parse().ok()? },
+                ("geometric", [radius]) => Self::Geometric { radius: radius.parse().ok()? },
+                ("small-world", [neighbours, rewired]) => Self::SmallWorld {
+                    neighbours: neighbours.parse().ok()?,
+                    rewired: rewired.parse().ok()?,
+                },
+                ("rho", [wanted]) => Self::Rho { wanted: wanted.parse().ok()? },
+                ("file", [_, ..]) => Self::File(rest.into()),
+                _ => return None,
+            })
+        })
     }
 }
+
+serde_as_text!(Kind);
 
 /// The two numbers of `3x4`.
 fn sides(text: &str) -> Option<(u32, u32)> {
     let (rows, columns) = text.split_once('x')?;
     rows.parse().ok().zip(columns.parse().ok())
-}
-
-/// The name that looks most like this one, if any does.
-fn nearest(name: &str) -> Option<&'static str> {
-    let name = name.to_lowercase().replace('_', "-");
-    FORMS
-        .iter()
-        .map(|&(known, _)| (strsim::damerau_levenshtein(&name, known), known))
-        .min_by_key(|&(distance, _)| distance)
-        .filter(|(distance, known)| 2 * distance <= known.len())
-        .map(|(_, known)| known)
 }
 
 impl fmt::Display for Kind {
@@ -211,94 +148,8 @@ impl fmt::Display for Kind {
     }
 }
 
-impl TryFrom<String> for Kind {
-    type Error = KindError;
-
-    fn try_from(text: String) -> Result<Self, KindError> {
-        text.parse()
-    }
-}
-
-impl From<Kind> for String {
-    fn from(kind: Kind) -> Self {
-        kind.to_string()
-    }
-}
-
-/// Why a kind of graph could not be built.
-#[derive(Debug)]
-pub enum BuildError {
-    /// The kind does not say how many nodes, and nothing else did.
-    Nodes(Kind),
-    /// The kind says how many nodes, and it was not the number asked for.
-    Size {
-        /// The kind.
-        kind: Kind,
-        /// The nodes it has.
-        has: u64,
-        /// The nodes asked for.
-        wanted: u32,
-    },
-    /// The graph was refused.
-    Topology(TopologyError),
-    /// There is no such random graph.
-    Random {
-        /// The kind.
-        kind: Kind,
-        /// Why.
-        error: RandomError,
-    },
-    /// There is no search for such a graph.
-    Find(FindError),
-    /// No graph with this rho was found.
-    Far {
-        /// The rho asked for.
-        wanted: f64,
-        /// The nearest that was found.
-        nearest: f64,
-    },
-    /// The file cannot be read.
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// The file's edge list was refused.
-    EdgeList {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: EdgeListError,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nodes(kind) => write!(f, "`{kind}` does not say how many nodes: say it"),
-            Self::Size { kind, has, wanted } => {
-                write!(f, "`{kind}` has {has} nodes, not {wanted}: change the one or the other")
-            }
-            Self::Topology(error) => error.fmt(f),
-            Self::Random { kind, error } => write!(f, "`{kind}`: {error}"),
-            Self::Find(error) => error.fmt(f),
-            Self::Far { wanted, nearest } => {
-                write!(
-                    f,
-                    "no graph with rho {wanted} was found, the nearest has {nearest:.4}: ask for that"
-                )
-            }
-            Self::File { path, error } => write!(f, "{}: {error}", path.display()),
-            Self::EdgeList { path, error } => write!(f, "{}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}
-
 impl Kind {
-    /// The graph. A number of `nodes` is needed unless the kind says it: a grid, a torus or a file.
+    /// The graph. The number of `nodes` is needed unless the kind implies it: a grid, a torus or a file.
     ///
     /// ```
     /// use lopa_host::topology::{Kind, Topology};
@@ -313,13 +164,13 @@ impl Kind {
     /// Says what is wrong with the number of nodes, a parameter, or the file.
     pub fn build(&self, nodes: impl Into<Option<u32>>, seed: u64) -> Result<Topology, BuildError> {
         let nodes = nodes.into();
-        let random = |error| BuildError::Random { kind: self.clone(), error };
+        let random = |source| BuildError::Random { kind: self.clone(), source };
         let needed = || nodes.ok_or_else(|| BuildError::Nodes(self.clone()));
-        match *self {
-            Self::Path => Topology::path(needed()?).map_err(BuildError::Topology),
-            Self::Ring => Topology::torus(1, needed()?).map_err(BuildError::Topology),
-            Self::Star => Topology::star(needed()?).map_err(BuildError::Topology),
-            Self::Complete => Topology::complete(needed()?).map_err(BuildError::Topology),
+        Ok(match *self {
+            Self::Path => Topology::path(needed()?)?,
+            Self::Ring => Topology::torus(1, needed()?)?,
+            Self::Star => Topology::star(needed()?)?,
+            Self::Complete => Topology::complete(needed()?)?,
             Self::Grid { rows, columns } | Self::Torus { rows, columns } => {
                 let has = u64::from(rows) * u64::from(columns);
                 if let Some(wanted) = nodes.filter(|&nodes| u64::from(nodes) != has) {
@@ -327,34 +178,30 @@ impl Kind {
                 }
                 let grid = matches!(self, Self::Grid { .. });
                 let build = if grid { Topology::grid } else { Topology::torus };
-                build(rows, columns).map_err(BuildError::Topology)
+                build(rows, columns)?
             }
             Self::ErdosRenyi { probability } => {
-                Topology::erdos_renyi(needed()?, probability, seed).map_err(random)
+                Topology::erdos_renyi(needed()?, probability, seed).map_err(random)?
             }
             Self::Geometric { radius } => {
-                Topology::geometric(needed()?, radius, seed).map_err(random)
+                Topology::geometric(needed()?, radius, seed).map_err(random)?
             }
             Self::SmallWorld { neighbours, rewired } => {
-                Topology::small_world(needed()?, neighbours, rewired, seed).map_err(random)
+                Topology::small_world(needed()?, neighbours, rewired, seed).map_err(random)?
             }
             Self::Rho { wanted } => {
-                let found = find(wanted, needed()?, seed).map_err(BuildError::Find)?;
+                let found = find(wanted, needed()?, seed)?;
                 if found.off() > CLOSE {
                     return Err(BuildError::Far { wanted, nearest: found.rho });
                 }
-                Ok(found.topology)
+                found.topology
             }
-            Self::File(ref path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| BuildError::File { path: path.clone(), error })?;
-                edge_list::parse(&text, nodes)
-                    .map_err(|error| BuildError::EdgeList { path: path.clone(), error })
-            }
-        }
+            Self::File(ref path) => edge_list::parse(&read(path)?, nodes)
+                .map_err(|source| BuildError::EdgeList { path: path.clone(), source })?,
+        })
     }
 
-    /// Where a picture has the nodes.
+    /// How a drawing places the nodes.
     #[must_use]
     pub fn layout(&self) -> Layout {
         match *self {
@@ -366,6 +213,11 @@ impl Kind {
             }
         }
     }
+}
+
+/// The text of a file.
+pub(super) fn read(path: &Path) -> Result<String, BuildError> {
+    std::fs::read_to_string(path).map_err(|source| BuildError::File { path: path.into(), source })
 }
 
 #[cfg(test)]
@@ -388,8 +240,9 @@ mod tests {
 
     #[test]
     fn texts_come_back() {
-        for (text, (name, _)) in TEXTS.iter().zip(FORMS) {
-            assert!(text.starts_with(name));
+        for (text, form) in TEXTS.iter().zip(FORMS) {
+            assert_eq!(text.split(' ').next(), form.form.split(' ').next());
+            assert!(form.example.parse::<Kind>().is_ok());
             let kind: Kind = text.parse().unwrap();
             assert_eq!(kind.to_string(), *text);
             let json = serde_json::to_string(&kind).unwrap();
@@ -411,43 +264,46 @@ mod tests {
             ("compleet", "complete"),
         ] {
             let name = wrong.split(' ').next().unwrap();
-            let expected = format!("there is no topology `{name}`: did you mean `{right}`?");
-            assert_eq!(text(wrong), expected);
+            let expected =
+                format!("unknown topology `{name}`: did you mean `{right}`? valid forms");
+            assert!(text(wrong).starts_with(&expected), "{}", text(wrong));
         }
-        assert!(text("hypercube").ends_with(
-            "choose one of path, ring, star, grid, torus, complete, erdos-renyi, geometric, small-world, rho, file"
-        ));
-        assert!(text("").contains("choose one of path"));
+        assert_eq!(
+            text("hypercube"),
+            "unknown topology `hypercube`: valid forms are `path`, `ring`, `star`, `grid ROWSxCOLUMNS`, \
+             `torus ROWSxCOLUMNS`, `complete`, `erdos-renyi PROBABILITY`, `geometric RADIUS`, \
+             `small-world NEIGHBOURS REWIRED`, `rho RHO`, `file PATH`"
+        );
+        assert!(text("").contains("valid forms are `path`"));
         for wrong in ["grid", "grid 3", "grid 3x", "grid 3x4x5", "grid 3 4", "grid -3x4"] {
             assert_eq!(
                 text(wrong),
-                format!(
-                    "`{wrong}` is not of the form `grid ROWSxCOLUMNS`: write for example `grid 3x4`"
-                )
+                format!("`{wrong}`: the form is `grid ROWSxCOLUMNS`, for example `grid 3x4`")
             );
         }
-        assert_eq!(text("ring 5"), "`ring 5` says too much: write `ring`");
-        assert!(text("small-world 4").ends_with("write for example `small-world 4 0.1`"));
-        assert!(text("erdos-renyi much").ends_with("write for example `erdos-renyi 0.3`"));
-        assert!(text("file").ends_with("write for example `file edges.txt`"));
+        assert_eq!(text("ring 5"), "`ring 5`: `ring` takes no arguments");
+        assert!(text("small-world 4").ends_with("for example `small-world 4 0.1`"));
+        assert!(text("erdos-renyi much").ends_with("for example `erdos-renyi 0.3`"));
+        assert!(text("file").ends_with("for example `file edges.txt`"));
         let error = serde_json::from_str::<Kind>("\"rign\"").unwrap_err().to_string();
         assert!(error.contains("did you mean `ring`?"), "{error}");
     }
 
     #[test]
-    fn what_cannot_be_built_is_said() {
+    fn build_errors_name_the_cause() {
         let text = |kind: &str, nodes: Option<u32>| {
             kind.parse::<Kind>().unwrap().build(nodes, 1).unwrap_err().to_string()
         };
-        assert_eq!(text("ring", None), "`ring` does not say how many nodes: say it");
+        assert_eq!(text("ring", None), "`ring` needs a node count: pass --nodes");
         assert!(text("ring", Some(0)).contains("at least one node"));
         assert!(text("grid 0x4", None).contains("at least one node"));
         assert!(text("torus 65536x65536", Some(9)).contains("has 4294967296 nodes, not 9"));
         assert!(text("torus 65536x65536", None).contains("too large"));
         assert!(
-            text("geometric 0.01", Some(50)).starts_with("`geometric 0.01`: none of 100 graphs")
+            text("geometric 0.01", Some(50))
+                .starts_with("`geometric 0.01`: none of 100 random graphs")
         );
-        assert!(text("erdos-renyi NaN", Some(5)).contains("not NaN"));
-        assert!(text("file there/is/none", None).starts_with("there/is/none: "));
+        assert!(text("erdos-renyi NaN", Some(5)).contains("got NaN"));
+        assert!(text("file there/is/none", None).starts_with("cannot read there/is/none: "));
     }
 }

@@ -1,13 +1,14 @@
-//! Where a picture of a network has its nodes.
+//! Where a drawing of a network places its nodes.
 
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
 
-use lopa_core::draw::{Draws, Purpose, Stream};
+use lopa_core::draw::Draws;
 
 use super::Topology;
+use crate::chance::shuffle;
+use crate::purposes;
 
-/// How the nodes of a picture are placed.
+/// How the nodes of a drawing are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// On a circle, node 0 at the top, clockwise.
@@ -21,7 +22,7 @@ pub enum Layout {
     },
     /// As if springs held every two nodes as far apart as the shortest path between them is long.
     Springs {
-        /// Another seed gives another picture.
+        /// Another seed gives another drawing.
         seed: u64,
     },
 }
@@ -71,7 +72,7 @@ struct Spring {
 /// stochastic gradient descent", 2018). It avoids the knots in which forces that act all at once get caught.
 fn springs(topology: &Topology, seed: u64) -> Vec<Point> {
     let nodes = topology.nodes();
-    let mut stream = Draws { seed, node: 0 }.stream(0, Purpose::custom(0x0074_6f05));
+    let mut stream = Draws { seed, node: 0 }.stream(0, purposes::LAYOUT);
     let mut places: Vec<Point> =
         (0..nodes).map(|_| [stream.signed_unit().into(), stream.signed_unit().into()]).collect();
     let mut springs = stretched(topology);
@@ -127,14 +128,6 @@ fn stretched(topology: &Topology) -> Vec<Spring> {
     let rest = rest.filter(|ends| !ends.iter().any(|&end| is_pivot(end)));
     springs.extend(rest.map(|ends| Spring { ends, length: 1.0 }));
     springs
-}
-
-/// Fisher and Yates' shuffle.
-pub(super) fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
-    for i in (1..items.len()).rev() {
-        let bound = NonZeroU32::new(i as u32 + 1).unwrap_or(NonZeroU32::MIN);
-        items.swap(i, stream.below(bound) as usize);
-    }
 }
 
 /// Turns the places so that they spread most from left to right, node 0 in the upper left quarter.

@@ -1,10 +1,10 @@
-//! Who talks to whom, and with which weight.
+//! Networks: which nodes are linked, and with which weights.
 //!
 //! - [`Topology`]: an undirected, connected graph; its [families](Topology#families), or an [edge
 //!   list](edge_list);
 //! - [`Kind`]: a topology by its name in a file or on a command line, such as `grid 3x4`;
-//! - [`Weights`]: the mixing matrix W on a graph, by Metropolis' rule or from a file;
-//! - [`spectrum`]: how fast W mixes, and [`find()`] a graph that mixes as fast as wanted;
+//! - [`Weights`]: the mixing matrix W on a graph, by the Metropolis rule or from a file ([`WeightRule`]);
+//! - [`spectrum`]: how fast W mixes; [`find()`]: a graph that mixes at a given rate;
 //! - [`drawing`]: a picture of it.
 //!
 //! ```
@@ -17,12 +17,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fmt;
-
 use lopa_core::network::Edge;
 
 pub mod drawing;
 pub mod edge_list;
+mod error;
 mod families;
 mod find;
 mod kind;
@@ -31,11 +30,11 @@ mod random;
 pub mod spectrum;
 mod weights;
 
-pub use find::{FindError, Found, MOST_NODES_TO_FIND, find};
-pub use kind::{BuildError, Kind, KindError};
+pub use error::{BuildError, TopologyError, WeightsError};
+pub use find::{Found, MOST_NODES_TO_FIND, find};
+pub use kind::Kind;
 pub use layout::Layout;
-pub use random::RandomError;
-pub use weights::{Weights, WeightsError};
+pub use weights::{WeightRule, Weights};
 
 /// The most nodes of a graph.
 pub const MOST_NODES: u32 = 1 << 24;
@@ -60,51 +59,11 @@ pub struct Topology {
     ends: Vec<u32>,
 }
 
-/// Why a graph was refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TopologyError {
-    /// There are no nodes.
-    Empty,
-    /// A link names a node there is not, or joins a node to itself.
-    Link(u32, u32),
-    /// No path leads from node 0 to these, which are connected among themselves.
-    Disconnected(Vec<u32>),
-    /// There are more than [`MOST_NODES`] nodes or [`MOST_LINKS`] links.
-    TooLarge,
-}
-
-impl fmt::Display for TopologyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "a network needs at least one node"),
-            Self::Link(a, b) => {
-                write!(f, "link {a}-{b} names a missing node or joins a node to itself")
-            }
-            Self::Disconnected(nodes) => {
-                let shown: Vec<String> = nodes.iter().take(8).map(u32::to_string).collect();
-                let (noun, more) =
-                    (if nodes.len() == 1 { "node" } else { "nodes" }, nodes.len() - shown.len());
-                write!(f, "no path leads from node 0 to {noun} {}", shown.join(", "))?;
-                if more > 0 {
-                    write!(f, " and {more} more")?;
-                }
-                write!(f, ": add a link that connects the network")
-            }
-            Self::TooLarge => write!(
-                f,
-                "the network is too large: at most {MOST_NODES} nodes and {MOST_LINKS} links"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TopologyError {}
-
 impl Topology {
     /// A graph of `nodes` nodes with the given links; a link given twice counts once.
     ///
     /// # Errors
-    /// Refuses links that make no sense, and graphs that are not connected.
+    /// Refuses links to missing nodes or from a node to itself, and graphs that are not connected.
     pub fn new(
         nodes: u32,
         links: impl IntoIterator<Item = (u32, u32)>,
@@ -158,7 +117,7 @@ impl Topology {
         Self { starts, ends }
     }
 
-    /// The nodes that a path joins to `node`, ascending; marks them.
+    /// Marks the nodes that a path joins to `node`, and returns them in ascending order.
     fn component(&self, node: u32, reached: &mut [bool]) -> Vec<u32> {
         reached[node as usize] = true;
         let mut found = vec![node];
@@ -181,7 +140,7 @@ impl Topology {
         self.starts.len() - 1
     }
 
-    /// A node's neighbours in ascending order; none for a node there is not.
+    /// A node's neighbours in ascending order; none for a node that does not exist.
     #[must_use]
     pub fn neighbours(&self, node: u32) -> &[u32] {
         match self.starts.get(node as usize..) {
@@ -200,7 +159,7 @@ impl Topology {
         (0..self.nodes() as u32).flat_map(|a| self.neighbours(a).iter().map(move |&b| (a, b)))
     }
 
-    /// Metropolis weights, 1 / (1 + the larger degree): doubly stochastic whatever the graph.
+    /// Metropolis weights, 1 / (1 + the larger degree): doubly stochastic on every graph.
     #[must_use]
     pub fn metropolis(&self) -> Vec<Edge> {
         let degree = |node: u32| self.neighbours(node).len();

@@ -1,64 +1,18 @@
-//! Graphs by chance: Erdős–Rényi, geometric, small world. The same seed gives the same graph everywhere.
+//! Random graphs: Erdős–Rényi, geometric, small world. The same seed gives the same graph everywhere.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::num::NonZeroU32;
 
 use lopa_core::draw::{Draws, Purpose, Stream};
 
 use super::{Topology, TopologyError};
+use crate::chance::unit;
+use crate::purposes::{ERDOS_RENYI, GEOMETRIC, SMALL_WORLD};
 
-/// How often a graph is drawn before giving up on a connected one.
+/// How many graphs are drawn in search of a connected one.
 const TRIES: u32 = 100;
 
-const ERDOS_RENYI: Purpose = Purpose::custom(0x0074_6f01);
-const GEOMETRIC: Purpose = Purpose::custom(0x0074_6f02);
-const SMALL_WORLD: Purpose = Purpose::custom(0x0074_6f03);
-
-/// Why there is no such random graph.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RandomError {
-    /// A parameter is out of range.
-    Parameter {
-        /// Its name.
-        name: &'static str,
-        /// What it may be.
-        range: &'static str,
-        /// What it was.
-        got: f64,
-    },
-    /// No graph drawn was connected.
-    Unlucky {
-        /// How many were drawn.
-        tries: u32,
-        /// What to change.
-        advice: String,
-    },
-    /// The graph itself was refused.
-    Topology(TopologyError),
-}
-
-impl fmt::Display for RandomError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter { name, range, got } => write!(f, "{name} must be {range}, not {got}"),
-            Self::Unlucky { tries, advice } => {
-                write!(f, "none of {tries} graphs drawn was connected: {advice}")
-            }
-            Self::Topology(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RandomError {}
-
-impl From<TopologyError> for RandomError {
-    fn from(error: TopologyError) -> Self {
-        Self::Topology(error)
-    }
-}
-
-/// # Families by chance
+/// # Random families
 impl Topology {
     /// Erdős and Rényi's: every two nodes are linked with the same `probability`.
     ///
@@ -67,22 +21,19 @@ impl Topology {
     /// let graph = Topology::erdos_renyi(20, 0.3, 7)?;
     /// assert_eq!(graph, Topology::erdos_renyi(20, 0.3, 7)?);
     /// assert_ne!(graph, Topology::erdos_renyi(20, 0.3, 8)?);
-    /// # Ok::<(), lopa_host::topology::RandomError>(())
+    /// # Ok::<(), lopa_host::topology::TopologyError>(())
     /// ```
     ///
     /// # Errors
-    /// Refuses a probability outside (0, 1], and gives up when no graph drawn is connected.
-    pub fn erdos_renyi(nodes: u32, probability: f64, seed: u64) -> Result<Self, RandomError> {
+    /// Refuses a probability outside (0, 1], and gives up if no random graph is connected.
+    pub fn erdos_renyi(nodes: u32, probability: f64, seed: u64) -> Result<Self, TopologyError> {
         if !(probability > 0.0 && probability <= 1.0) {
             let range = "above 0 and at most 1";
-            return Err(RandomError::Parameter {
-                name: "the probability",
-                range,
-                got: probability,
-            });
+            let (name, value) = ("the probability", probability);
+            return Err(TopologyError::Parameter { name, range, value });
         }
         if probability == 1.0 {
-            return Ok(Self::complete(nodes)?);
+            return Self::complete(nodes);
         }
         let advice = || {
             let enough = libm::log(f64::from(nodes)) / f64::from(nodes);
@@ -93,14 +44,14 @@ impl Topology {
         })
     }
 
-    /// Random geometric: nodes fall on a unit square; those at most `radius` apart are linked, like radios.
+    /// Random geometric: nodes are random points in a unit square; those at most `radius` apart are linked, like radios.
     ///
     /// # Errors
-    /// Refuses a radius that is not positive, and gives up when no graph drawn is connected.
-    pub fn geometric(nodes: u32, radius: f64, seed: u64) -> Result<Self, RandomError> {
+    /// Refuses a radius that is not positive, and gives up if no random graph is connected.
+    pub fn geometric(nodes: u32, radius: f64, seed: u64) -> Result<Self, TopologyError> {
         if !(radius > 0.0 && radius.is_finite()) {
             let range = "above 0";
-            return Err(RandomError::Parameter { name: "the radius", range, got: radius });
+            return Err(TopologyError::Parameter { name: "the radius", range, value: radius });
         }
         let advice = || {
             let share = libm::log(f64::from(nodes)) / (std::f64::consts::PI * f64::from(nodes));
@@ -112,26 +63,26 @@ impl Topology {
         until_connected(nodes, seed, GEOMETRIC, advice, |stream| close(nodes, radius, stream))
     }
 
-    /// Watts and Strogatz's small world: a ring in which every node talks to the nearest `neighbours`, half
-    /// before and half after, and each link's far end moves to any other node with probability `rewired`.
+    /// Watts and Strogatz's small world: a ring in which every node is linked to the nearest `neighbours`, half before and
+    /// half after, and the far end of each link moves to any other node with probability `rewired`.
     ///
     /// # Errors
-    /// Refuses an odd number of neighbours, or not fewer than nodes, and a probability outside [0, 1]; gives up
-    /// when no graph drawn is connected.
+    /// Refuses an odd number of neighbours, or as many as nodes, and a probability outside [0, 1]; gives up if no random
+    /// graph is connected.
     pub fn small_world(
         nodes: u32,
         neighbours: u32,
         rewired: f64,
         seed: u64,
-    ) -> Result<Self, RandomError> {
+    ) -> Result<Self, TopologyError> {
         if neighbours == 0 || !neighbours.is_multiple_of(2) || neighbours >= nodes {
             let (name, range) =
                 ("the number of neighbours", "even, above 0 and below the number of nodes");
-            return Err(RandomError::Parameter { name, range, got: neighbours.into() });
+            return Err(TopologyError::Parameter { name, range, value: neighbours.into() });
         }
         if !(0.0..=1.0).contains(&rewired) {
             let (name, range) = ("the probability of rewiring", "between 0 and 1");
-            return Err(RandomError::Parameter { name, range, got: rewired });
+            return Err(TopologyError::Parameter { name, range, value: rewired });
         }
         let advice = || "try more neighbours, less rewiring, or another seed".to_owned();
         until_connected(nodes, seed, SMALL_WORLD, advice, |stream| {
@@ -147,28 +98,22 @@ fn until_connected<L: Iterator<Item = (u32, u32)>>(
     purpose: Purpose,
     advice: impl Fn() -> String,
     draw: impl Fn(Stream) -> L,
-) -> Result<Topology, RandomError> {
+) -> Result<Topology, TopologyError> {
     if nodes > super::MOST_NODES {
-        return Err(TopologyError::TooLarge.into());
+        return Err(TopologyError::TooLarge);
     }
     for attempt in 0..TRIES {
         let stream = Draws { seed, node: 0 }.stream(attempt.into(), purpose);
         match Topology::new(nodes, draw(stream)) {
             Err(TopologyError::Disconnected(_)) => {}
-            other => return Ok(other?),
+            other => return other,
         }
     }
-    Err(RandomError::Unlucky { tries: TRIES, advice: advice() })
+    Err(TopologyError::Unlucky { tries: TRIES, advice: advice() })
 }
 
-/// A number in [0, 1) with all bits that an `f64` has.
-fn unit(stream: &mut Stream) -> f64 {
-    let wide = (u64::from(stream.next()) << 32) | u64::from(stream.next());
-    (wide >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-}
-
-/// Every pair with the same probability below one, in time of the pairs taken: the pairs skipped before the
-/// next one taken follow a geometric distribution (Batagelj and Brandes, 2005).
+/// Every pair with the same probability below one, in time proportional to the pairs taken: the number of pairs skipped
+/// before the next one follows a geometric distribution (Batagelj and Brandes, 2005).
 fn pairs(nodes: u32, probability: f64, mut stream: Stream) -> impl Iterator<Item = (u32, u32)> {
     let scale = 1.0 / libm::log1p(-probability);
     let (mut low, mut high) = (-1_i64, 1_i64);
@@ -215,7 +160,7 @@ fn close(nodes: u32, radius: f64, mut stream: Stream) -> impl Iterator<Item = (u
     })
 }
 
-/// A ring of `neighbours` nearest ones, with some far ends moved; links that would be double or loops are not.
+/// A ring with links to the `neighbours` nearest nodes, some far ends moved, without double links or loops.
 fn rewire(
     nodes: u32,
     neighbours: u32,
@@ -231,7 +176,7 @@ fn rewire(
     let bound = NonZeroU32::new(nodes).unwrap_or(NonZeroU32::MIN);
     for (a, step) in lattice() {
         let old = link(a, after(a, step));
-        // A node that talks to all others already has nowhere to move a link to.
+        // A node that is linked to all others has nowhere to move a link to.
         if unit(&mut stream) >= rewired || degrees[a as usize] >= nodes - 1 {
             continue;
         }
@@ -306,16 +251,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_advice() {
-        let text = |result: Result<Topology, RandomError>| result.unwrap_err().to_string();
+    fn impossible_parameters_are_refused_with_advice() {
+        let text = |result: Result<Topology, TopologyError>| result.unwrap_err().to_string();
         assert_eq!(
             text(Topology::erdos_renyi(50, 0.01, 1)),
-            "none of 100 graphs drawn was connected: try a probability well above ln(nodes)/nodes = 0.08, \
+            "none of 100 random graphs was connected: try a probability well above ln(nodes)/nodes = 0.08, \
              or another seed"
         );
         assert!(text(Topology::geometric(50, 0.05, 1)).contains("= 0.16, or another seed"));
         for p in [0.0, -0.1, 1.5, f64::NAN] {
-            assert!(text(Topology::erdos_renyi(5, p, 1)).contains("above 0 and at most 1, not"));
+            assert!(text(Topology::erdos_renyi(5, p, 1)).contains("above 0 and at most 1, got"));
         }
         for radius in [0.0, -1.0, f64::INFINITY, f64::NAN] {
             assert!(text(Topology::geometric(5, radius, 1)).contains("the radius must be above 0"));
@@ -324,9 +269,9 @@ mod tests {
             assert!(text(Topology::small_world(nodes, k, 0.1, 1)).contains("must be even"));
         }
         assert!(text(Topology::small_world(10, 2, -0.1, 1)).contains("rewiring must be between"));
-        assert_eq!(Topology::erdos_renyi(0, 0.5, 1), Err(TopologyError::Empty.into()));
-        assert_eq!(Topology::geometric(0, 0.5, 1), Err(TopologyError::Empty.into()));
-        assert_eq!(Topology::geometric(u32::MAX, 0.5, 1), Err(TopologyError::TooLarge.into()));
+        assert_eq!(Topology::erdos_renyi(0, 0.5, 1), Err(TopologyError::Empty));
+        assert_eq!(Topology::geometric(0, 0.5, 1), Err(TopologyError::Empty));
+        assert_eq!(Topology::geometric(u32::MAX, 0.5, 1), Err(TopologyError::TooLarge));
     }
 
     #[test]

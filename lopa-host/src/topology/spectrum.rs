@@ -9,7 +9,7 @@
 
 mod elimination;
 
-use lopa_core::draw::{Draws, Purpose};
+use lopa_core::draw::Draws;
 use lopa_core::network::Edge;
 
 use super::Weights;
@@ -124,7 +124,7 @@ fn lanczos(nodes: usize, edges: &[Edge]) -> Spectrum {
 
 /// A random vector of length one and mean zero.
 fn start(nodes: usize) -> Vec<f64> {
-    let mut stream = Draws { seed: 0, node: 0 }.stream(0, Purpose::custom(0x0074_6f04));
+    let mut stream = Draws { seed: 0, node: 0 }.stream(0, crate::purposes::SPECTRUM);
     let mut vector: Vec<f64> = (0..nodes).map(|_| stream.signed_unit().into()).collect();
     centre(&mut vector);
     let length = norm(&vector);

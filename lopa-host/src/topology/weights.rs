@@ -1,10 +1,15 @@
 //! The mixing matrix W on a graph: symmetric, doubly stochastic, connected.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use lopa_core::network::Edge;
 
-use super::{Topology, TopologyError};
+use super::kind::read;
+use super::{BuildError, Topology, TopologyError, WeightsError};
+use crate::words::serde_as_text;
 
 /// A validated mixing matrix, without its diagonal: a node keeps what its neighbours leave of one.
 ///
@@ -25,136 +30,66 @@ pub struct Weights {
     edges: Vec<Edge>,
 }
 
-/// Why a matrix was refused. Rows and columns are counted from 0, as nodes are.
-#[derive(Debug, Clone, PartialEq)]
-pub enum WeightsError {
-    /// An element is not a number, not finite or negative.
-    Element {
-        /// Its row.
-        row: usize,
-        /// Its column.
-        column: usize,
-        /// What it says.
-        text: String,
-    },
-    /// A row is not as long as the first one.
-    Length {
-        /// The row.
-        row: usize,
-        /// Its length.
-        got: usize,
-        /// The first one's.
-        first: usize,
-    },
-    /// There are not as many rows as columns.
-    Square {
-        /// The rows.
-        rows: usize,
-        /// The columns.
-        columns: usize,
-    },
-    /// Two elements differ that must be the same.
-    Asymmetric {
-        /// A row.
-        row: usize,
-        /// A column.
-        column: usize,
-        /// What stands there.
-        here: f32,
-        /// What stands where row and column are exchanged.
-        there: f32,
-    },
-    /// A row's sum is not one.
-    Sum {
-        /// The row.
-        row: usize,
-        /// Its sum.
-        sum: f64,
-    },
-    /// No node keeps anything and all links lead from one half of the nodes to the other: the halves would
-    /// exchange their values for ever.
-    Periodic,
-    /// The graph was refused.
-    Topology(TopologyError),
-    /// The matrix has another number of nodes than the graph.
-    Nodes {
-        /// The matrix's.
-        got: usize,
-        /// The graph's.
-        wanted: usize,
-    },
-    /// A weight stands where the graph has no link.
-    NoLink {
-        /// Its row.
-        row: u32,
-        /// Its column.
-        column: u32,
-    },
-    /// A link has no weight.
-    NoWeight {
-        /// Its row.
-        row: u32,
-        /// Its column.
-        column: u32,
-    },
+/// Where the weights come from: `metropolis`, or the name of a CSV file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum WeightRule {
+    /// The Metropolis rule.
+    #[default]
+    Metropolis,
+    /// A file with the matrix W.
+    File(PathBuf),
 }
 
-impl fmt::Display for WeightsError {
+impl FromStr for WeightRule {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(if text == "metropolis" { Self::Metropolis } else { Self::File(text.into()) })
+    }
+}
+
+impl fmt::Display for WeightRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Element { row, column, text } => write!(
-                f,
-                "row {row}, column {column}: `{text}` must be a finite number, zero or above"
-            ),
-            Self::Length { row, got, first } => {
-                write!(f, "row {row} has {got} columns, but row 0 has {first}")
-            }
-            Self::Square { rows, columns } => write!(
-                f,
-                "there are {rows} rows of {columns} columns: W has a row and a column a node"
-            ),
-            Self::Asymmetric { row, column, here, there } => write!(
-                f,
-                "row {row}, column {column} has {here} but row {column}, column {row} has {there}: W must be \
-                 symmetric"
-            ),
-            Self::Sum { row, sum } => write!(
-                f,
-                "row {row} sums to {sum}: every row must sum to 1; write nine digits of each number"
-            ),
-            Self::Periodic => write!(
-                f,
-                "no node keeps a share of its own value and the network has two sides, which would swap values \
-                 for ever: put something on the diagonal"
-            ),
-            Self::Topology(error) => error.fmt(f),
-            Self::Nodes { got, wanted } => {
-                write!(f, "the weights are for {got} nodes, but the network has {wanted}")
-            }
-            Self::NoLink { row, column } => write!(
-                f,
-                "row {row}, column {column} has a weight, but nodes {row} and {column} are not linked"
-            ),
-            Self::NoWeight { row, column } => {
-                write!(
-                    f,
-                    "row {row}, column {column} is zero, but nodes {row} and {column} are linked"
-                )
-            }
+            Self::Metropolis => f.write_str("metropolis"),
+            Self::File(path) => path.display().fmt(f),
         }
     }
 }
 
-impl std::error::Error for WeightsError {}
+serde_as_text!(WeightRule);
+
+impl WeightRule {
+    /// The weights on a graph.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, or where its weights do not fit the graph.
+    pub fn weights(&self, topology: &Topology) -> Result<Weights, BuildError> {
+        let Self::File(path) = self else { return Ok(Weights::metropolis(topology)) };
+        let weights = Weights::read(path)?;
+        let wrong = |source| BuildError::Weights { path: path.clone(), source };
+        weights.fit(topology).map_err(wrong)?;
+        Ok(weights)
+    }
+}
 
 impl Weights {
-    /// Metropolis' rule: [`Topology::metropolis`].
+    /// The Metropolis rule: [`Topology::metropolis`].
     #[must_use]
     pub fn metropolis(topology: &Topology) -> Self {
         Self { topology: topology.clone(), edges: topology.metropolis() }
     }
 
-    /// Reads a matrix: a row a line, separated by commas or white space; what follows a `#` is a comment. Nodes
+    /// Reads a file with a matrix, as [`Weights::parse`] takes it.
+    ///
+    /// # Errors
+    /// Names the file, and the row and column that are wrong.
+    pub fn read(path: &Path) -> Result<Self, BuildError> {
+        Self::parse(&read(path)?)
+            .map_err(|source| BuildError::Weights { path: path.into(), source })
+    }
+
+    /// Reads a matrix: one row per line, numbers separated by commas or white space; text after a `#` is a comment. Nodes
     /// are linked where it is positive.
     ///
     /// # Errors
@@ -185,7 +120,7 @@ impl Weights {
             }
         }
         let links = edges.iter().filter(|e| e.node < e.neighbour).map(|e| (e.node, e.neighbour));
-        let topology = Topology::new(rows.len() as u32, links).map_err(WeightsError::Topology)?;
+        let topology = Topology::new(rows.len() as u32, links)?;
         let keeps = (0..).zip(&rows).any(|(row, _)| at(row, row as u32) > 0.0);
         if !keeps && two_sided(&topology) {
             return Err(WeightsError::Periodic);
@@ -272,13 +207,13 @@ fn rows(text: &str) -> Result<Vec<Vec<(u32, f32)>>, WeightsError> {
         rows.push(elements);
     }
     match rows.len() {
-        0 => Err(WeightsError::Topology(TopologyError::Empty)),
+        0 => Err(TopologyError::Empty.into()),
         len if len != columns => Err(WeightsError::Square { rows: len, columns }),
         _ => Ok(rows),
     }
 }
 
-/// What stands between commas, or between white space in a line without commas.
+/// The fields of a line: between commas, or between white space if there are no commas.
 fn fields(line: &str) -> Box<dyn Iterator<Item = &str> + '_> {
     if line.contains(',') {
         Box::new(line.split(',').map(str::trim))

@@ -31,7 +31,7 @@ fn the_command_lists_and_refuses() {
         (&["fetch", "mnist", "--dir", dir, "--mirror", "ftp://a"], 2, "must begin with https://"),
         (&["fetch", "mnist", "--dir", file, "--mirror", local], 2, "cannot write"),
         (&["fetch"], 2, "<NAME>"),
-        (&["check", "covtype", "--dir", dir], 1, "1 of 1 files of covtype are not right"),
+        (&["check", "covtype", "--dir", dir], 1, "1 of 1 files of covtype are missing or wrong"),
     ] {
         let output = lopa(arguments);
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", said(&output));

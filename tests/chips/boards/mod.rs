@@ -15,10 +15,9 @@ use super::emulator;
 use lopa_core::checkpoint;
 use lopa_core::node::Scheme;
 use lopa_core::problems::{Logistic, SharedLayer};
-use lopa_host::boards::{BOARDS, Board, Region};
+use lopa_host::chips::{BOARDS, Board, Form, Limits, Loaded, Region, blobs};
 use lopa_host::config::Experiment;
 use lopa_host::run::Prepared;
-use lopa_host::shards::{Limits, Loaded, shard};
 
 const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests chips::boards -- --ignored";
 /// Bytes of stack there must be at least; the linker refuses less, too.
@@ -132,20 +131,21 @@ fn the_network_of_the_readme_fits_every_board() {
     let page = text("README.md");
     let file = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     let experiment = Experiment::parse(file.expect("the page has a network")).expect("a sound one");
-    let shards = shard(&Prepared::new(experiment).expect("a network"), Limits::default());
-    let shards = shards.expect("blobs");
+    let prepared = Prepared::new(experiment).expect("a network");
+    let blobs = blobs(&prepared, Limits::default(), Form::default());
+    let blobs = blobs.expect("blobs");
     // As the page says it is wired.
-    let wires: Vec<Vec<(u32, u8)>> = shards
+    let wires: Vec<Vec<(u32, u8)>> = blobs
         .iter()
-        .map(|shard| {
-            let loaded = Loaded::new(&shard.blob);
+        .map(|blob| {
+            let loaded = Loaded::new(&blob.bytes);
             let blob = loaded.blob().expect("it reads back");
             blob.peers().map(|peer| (peer.node, peer.link)).collect()
         })
         .collect();
     assert_eq!(wires, [[(1, 1), (2, 2)], [(0, 1), (2, 2)], [(0, 1), (1, 2)]]);
     for board in &BOARDS {
-        shards.iter().for_each(|shard| board.takes(shard).expect(board.name));
+        blobs.iter().for_each(|blob| board.takes(blob).expect(board.name));
     }
 }
 

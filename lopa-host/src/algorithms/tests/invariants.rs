@@ -10,12 +10,14 @@ use lopa_core::node::{NodeError, Variable};
 use lopa_core::oracles::{Evaluations, Oracles};
 use lopa_core::problem::{Point, Problem};
 use lopa_core::problems::{LogisticLoss, Meta};
+use lopa_core::samples::LabelKind;
 
 use super::{NODES, Setting, TERMS, mean, table};
 use crate::algorithms::estimate::{Neumann, descend_from_zero};
-use crate::algorithms::{Algorithm, NodeView, Sent, build};
-use crate::config::{AlgorithmName, AlgorithmTable, Batch, Truncation};
-use crate::synthetic::{Recipe, Shard};
+use crate::algorithms::{
+    Algorithm, AlgorithmName, AlgorithmTable, Batch, NodeView, Sent, Truncation, build,
+};
+use crate::data::{Shard, synthetic::Recipe};
 use crate::topology::Topology;
 
 /// All bits of all nodes.
@@ -199,7 +201,8 @@ fn shards() -> Vec<Shard> {
 
 /// A problem whose hypergradient is not zero where θ is.
 fn meta(shard: &Shard) -> Meta<'_, LogisticLoss> {
-    let (train, validation) = (shard.train.samples(), shard.validation.samples());
+    let kind = LabelKind::Binary;
+    let (train, validation) = (shard.train.samples(kind), shard.validation.samples(kind));
     Meta::new(train.unwrap(), validation.unwrap(), 2.0).unwrap()
 }
 

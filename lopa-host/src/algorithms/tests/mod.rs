@@ -8,8 +8,7 @@ use lopa_core::batch::Sampler;
 use lopa_core::network::Edge;
 use lopa_core::problems::Quadratic;
 
-use super::{Algorithm, build};
-use crate::config::{AlgorithmName, AlgorithmTable, Batch, Truncation};
+use super::{Algorithm, AlgorithmName, AlgorithmTable, Batch, Truncation, build};
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
 use crate::topology::Topology;
 

@@ -3,8 +3,7 @@
 use lopa_core::problems::{Quadratic, QuadraticParts};
 
 use super::{Setting, apart, mean, table};
-use crate::algorithms::Algorithm;
-use crate::config::AlgorithmName;
+use crate::algorithms::{Algorithm, AlgorithmName};
 
 /// What floats leave of an exact end: a step below a rounding of x moves nothing.
 const FLOOR: f64 = 2.0e-5;

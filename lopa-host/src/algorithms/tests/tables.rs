@@ -1,7 +1,7 @@
 //! The table `algorithm`: what each algorithm takes, and what becomes of mistakes.
 
 use super::table;
-use crate::config::{AlgorithmName, AlgorithmTable, Key};
+use crate::algorithms::{AlgorithmName, AlgorithmTable, Key};
 
 #[test]
 fn names_are_the_same_in_a_file_and_in_words() {
@@ -29,8 +29,8 @@ fn a_table_can_be_written_and_read() {
 fn what_an_algorithm_does_not_know_or_lacks_is_named() {
     for (name, change, said) in [
         ("spdb", "beta = 0.1", "missing field `lambda`: spdb needs alpha, beta, lambda"),
-        ("spdb", "beta = 0.1\nlambda = 0.1\ntau = 0.5", "algorithm.tau means nothing to spdb"),
-        ("dgd", "beta = 0.1", "algorithm.beta means nothing to dgd, which takes alpha"),
+        ("spdb", "beta = 0.1\nlambda = 0.1\ntau = 0.5", "algorithm.tau does not apply to spdb"),
+        ("dgd", "beta = 0.1", "algorithm.beta does not apply to dgd, which takes alpha"),
         ("mdbo", "beta = 0.1\nlambda = 0.1\ngamma = 0.2", "missing field `tau`"),
         ("mdbo", "beta = 0.1\nlambda = 0.1\ngamma = 1.5\ntau = 1.0", "algorithm.gamma = 1.5"),
         (
@@ -38,8 +38,12 @@ fn what_an_algorithm_does_not_know_or_lacks_is_named() {
             "beta = 0.1\nlambda = 0.1\nhessian_steps = 0",
             "hessian_steps = 0 is out of range",
         ),
-        ("slam", "beta = 0.1\nlambda = 0.1\ninner_steps = 2", "inner_steps means nothing to slam"),
-        ("ma-dsbo", "beta = 0.1\nlambda = 0.1\ntruncation = \"fixed\"", "truncation means nothing"),
+        ("slam", "beta = 0.1\nlambda = 0.1\ninner_steps = 2", "inner_steps does not apply to slam"),
+        (
+            "ma-dsbo",
+            "beta = 0.1\nlambda = 0.1\ntruncation = \"fixed\"",
+            "truncation does not apply",
+        ),
         ("ma-dsbo", "beta = -0.1\nlambda = 0.1", "algorithm.beta = -0.1 is out of range"),
         ("lopa-gt", "beta = 0.1\nlambda = 0.1\ngamma = 0.2", "missing field `tau`: lopa-gt needs"),
         ("vrdbo", "beta = 0.1\nlambda = 0.1\ngamma = 0.1\ntau = 0.0", "algorithm.tau = 0"),
@@ -53,5 +57,5 @@ fn what_an_algorithm_does_not_know_or_lacks_is_named() {
     assert!(toml::from_str::<AlgorithmTable>(odd).is_err());
     let mut fast = table(AlgorithmName::MaDsbo);
     (fast.alpha, fast.gamma) = (2.0, None);
-    assert!(fast.check().unwrap_err().to_string().contains("alpha is above 1"));
+    assert!(fast.check().unwrap_err().to_string().contains("defaults to alpha, which is above 1"));
 }

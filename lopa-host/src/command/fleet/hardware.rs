@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use clap::Args;
 use lopa_core::wire::Status;
-use lopa_host::boards::{BOARDS, Board};
+use lopa_host::chips::{BOARDS, Board, Form, Limits, VALUES, blobs};
 use lopa_host::files;
 use lopa_host::fleet::{Client, Connected, Reading, Silence, flash};
 use lopa_host::report::{NodeState, Outputs, States};
 use lopa_host::run::Prepared;
-use lopa_host::shards::{Form, Limits, VALUES, shard_as};
 
 use super::Source;
 use super::progress::{Progress, damaged, word};
@@ -46,9 +45,9 @@ impl Flash {
         let board: Board =
             name.parse().map_err(|error| Failure::input(format!("fleet.board: {error}")))?;
         let form = Form { values: Some(VALUES), ..Form::default() };
-        let shards = shard_as(prepared, Limits::default(), form)?;
-        shards.iter().try_for_each(|shard| board.takes(shard))?;
-        let blobs: Vec<Vec<u8>> = shards.into_iter().map(|shard| shard.blob).collect();
+        let blobs = blobs(prepared, Limits::default(), form)?;
+        blobs.iter().try_for_each(|blob| board.takes(blob))?;
+        let blobs: Vec<Vec<u8>> = blobs.into_iter().map(|blob| blob.bytes).collect();
         let outputs = Outputs::new(&self.blobs).map_err(Failure::input)?;
         let path = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
         let all: Vec<(PathBuf, &Vec<u8>)> = (0..).map(path).zip(&blobs).collect();

@@ -8,7 +8,7 @@ mod progress;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use lopa_host::boards::Board;
+use lopa_host::chips::Board;
 use lopa_host::config::Experiment;
 use lopa_host::fleet::ConnectError;
 use lopa_host::fleet::image::{self, ImageError};

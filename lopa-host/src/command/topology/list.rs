@@ -1,4 +1,4 @@
-//! The kinds of networks, with an example of ten nodes each.
+//! The kinds of networks, each with an example of ten nodes.
 
 use lopa_host::topology::{Kind, Weights};
 use serde::Serialize;
@@ -7,17 +7,20 @@ use crate::command::Failure;
 
 /// An example of each kind, and what it is.
 const KINDS: [(&str, &str); 11] = [
-    ("path", "every node talks to the one before and the one after"),
-    ("ring", "a path that is closed"),
-    ("star", "every node talks to node 0"),
-    ("grid 2x5", "rows and columns; neighbours left, right, above and below"),
-    ("torus 2x5", "a grid whose rows and columns are closed"),
-    ("complete", "every node talks to every other"),
+    ("path", "every node is linked to the one before and the one after"),
+    ("ring", "a closed path"),
+    ("star", "every node is linked to node 0"),
+    ("grid 2x5", "rows and columns, linked left, right, up and down"),
+    ("torus 2x5", "a grid whose rows and columns are rings"),
+    ("complete", "every node is linked to every other"),
     ("erdos-renyi 0.3", "every two nodes are linked with this probability"),
-    ("geometric 0.4", "nodes fall on a unit square and talk up to this distance"),
-    ("small-world 4 0.1", "a ring of the four nearest, a tenth of the links moved anywhere"),
+    ("geometric 0.4", "random points in a unit square, linked up to this distance"),
+    (
+        "small-world 4 0.1",
+        "a ring with links to the four nearest, a tenth of them moved to random nodes",
+    ),
     ("rho 0.79", "a graph with this rho, found by a search"),
-    ("file edges.txt", "a link a line: two node numbers, counted from 0"),
+    ("file edges.txt", "one link per line: two node numbers, counted from 0"),
 ];
 
 #[derive(Debug, Serialize)]
@@ -30,7 +33,7 @@ struct Entry {
     rho: Option<f64>,
 }
 
-/// The list: a line a kind, with its rho for ten nodes and seed 1.
+/// The list: one line per kind, with its rho for ten nodes and seed 1.
 pub(super) fn list(json: bool) -> Result<String, Failure> {
     let mut entries = Vec::new();
     for (network, what) in KINDS {
@@ -44,7 +47,7 @@ pub(super) fn list(json: bool) -> Result<String, Failure> {
         entries.push(Entry { network, what, links, rho });
     }
     if json {
-        return Ok(serde_json::to_string(&entries).unwrap_or_default() + "\n");
+        return Ok(serde_json::to_string(&entries).map_err(Failure::run)? + "\n");
     }
     let mut text = String::from("with ten nodes      links  rho\n");
     for Entry { network, what, links, rho } in entries {

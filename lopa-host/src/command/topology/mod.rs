@@ -1,30 +1,30 @@
-//! `lopa topology`: prints and draws networks, and finds one that mixes as fast as wanted.
+//! `lopa topology`: prints and draws networks, and finds one with a given rho.
 
-mod figures;
 mod list;
+mod summary;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lopa_host::config::Experiment;
+use lopa_host::config::{Experiment, NetworkTable};
 use lopa_host::files;
-use lopa_host::topology::{BuildError, Kind, Layout, Weights, drawing, edge_list, find};
+use lopa_host::topology::{Kind, Layout, WeightRule, Weights, drawing, edge_list, find};
 
 use super::{Failure, print};
-use figures::Figures;
+use summary::Summary;
 
-/// The most nodes whose whole matrix is written.
+/// The most nodes for which the whole matrix is written.
 const MOST_NODES_OF_A_MATRIX: usize = 10_000;
-/// Farther than this from a wanted rho is worth a word.
+/// A rho farther than this from the wanted one gets a note.
 const FAR: f64 = 0.01;
 
-/// Prints and draws a network, or finds one that mixes as fast as wanted.
+/// Prints and draws a network, or finds one with a given rho.
 ///
-/// The network is named in the words of the table network of a file: path, ring, star, grid 3x4, torus 3x4, complete,
-/// erdos-renyi 0.3, geometric 0.4, small-world 4 0.1, rho 0.79 or file edges.txt. `lopa topology list` shows them all. Weights are
-/// Metropolis' unless a file says otherwise.
+/// The network is named as in the table [network] of a file: path, ring, star, grid 3x4, torus 3x4, complete,
+/// erdos-renyi 0.3, geometric 0.4, small-world 4 0.1, rho 0.79 or file edges.txt. `lopa topology list` describes them.
+/// Weights are Metropolis weights unless --weights names a file.
 ///
-/// rho is the factor by which the squared disagreement of the nodes shrinks in a round, or more: 0 is at once, 1 never.
+/// rho bounds how much of the nodes' squared disagreement is left after a round: 0 means none, 1 means all of it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lopa topology grid 3x4 --svg grid.svg\n  \
@@ -34,32 +34,32 @@ const FAR: f64 = 0.01;
     A network for `lopa run` goes into the file's [network] table:\n  \
     [network]\n  \
     nodes = 10\n  \
-    topology = \"file found.txt\"   # what --edges wrote, or a name such as \"ring\"\n  \
-    weights = \"weights.csv\"       # what --weights-out wrote; without it, Metropolis'\n\n\
+    topology = \"file found.txt\"   # written by --edges, or a name such as \"ring\"\n  \
+    weights = \"weights.csv\"       # written by --weights-out; Metropolis weights if not given\n\n\
     Exit status: 0, 2 bad usage or input.")]
 pub(crate) struct Topology {
-    /// The network: its name, a file for `lopa run` that ends in .toml, or `list`.
+    /// The network: its name, an experiment file (TOML), or `list`.
     #[arg(value_name = "NETWORK")]
     words: Vec<String>,
-    /// How many nodes; a grid, a torus and a file say it themselves.
+    /// Number of nodes; not needed for a grid, a torus or a file.
     #[arg(long, allow_negative_numbers = true)]
     nodes: Option<u32>,
-    /// The seed of random networks, and of the search for a rho; 1 if not given.
+    /// Seed of random networks and of the search for a rho [default: 1].
     #[arg(long)]
     seed: Option<u64>,
-    /// The weights, a CSV file with the matrix W; it alone names the network too.
+    /// CSV file with the weight matrix W; without a NETWORK it also defines the network.
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Finds a network with this rho, at least 0 and below 1, with Metropolis' weights.
+    /// Finds a network with this rho, in [0, 1), with Metropolis weights.
     #[arg(long, allow_negative_numbers = true)]
     rho: Option<f64>,
-    /// Draws the network.
+    /// Draws the network as SVG.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Writes the links, a pair of nodes a line.
+    /// Writes the links, one pair of nodes per line.
     #[arg(long, value_name = "FILE")]
     edges: Option<PathBuf>,
-    /// Writes the weights, the matrix W as CSV; it reads back to the same bits.
+    /// Writes the weight matrix W as CSV; it reads back to the same bits.
     #[arg(long, value_name = "FILE")]
     weights_out: Option<PathBuf>,
     /// Prints JSON.
@@ -70,11 +70,11 @@ pub(crate) struct Topology {
     list: bool,
 }
 
-/// A network, and what it is called.
+/// A network and its name.
 struct Named {
     weights: Weights,
     layout: Layout,
-    /// In the words of a file; nothing for one that was found or read from a matrix.
+    /// As in a file; none for a network that was found, or read from a matrix.
     kind: Option<Kind>,
     seed: u64,
     /// The file its weights come from.
@@ -84,30 +84,33 @@ struct Named {
 }
 
 impl Topology {
-    /// Prints, draws and writes what is asked for.
+    /// Prints, draws and writes the network.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.list || self.words == ["list"] {
             if self.list && !self.words.is_empty() {
-                return Err(Failure::input("--list shows all networks: leave the name out"));
+                return Err(Failure::input("--list shows all networks: omit the name"));
             }
             return print(&list::list(self.json)?);
         }
         let network = self.network()?;
-        let figures = Figures::new(&network.weights, network.title(), network.wanted);
+        let summary = Summary::new(&network.weights, network.title(), network.wanted);
         let outputs = self.outputs(&network)?;
-        let text = if self.json { figures.json() } else { figures.text() + &self.advice(&network) };
+        let text = match self.json {
+            true => summary.json()?,
+            false => summary.text() + &self.advice(&network),
+        };
         files::put_all(&outputs).map_err(Failure::input)?;
         print(&text)?;
-        if let Some(wanted) = network.wanted.filter(|wanted| (figures.rho - wanted).abs() > FAR) {
+        if let Some(wanted) = network.wanted.filter(|wanted| (summary.rho - wanted).abs() > FAR) {
             eprintln!(
-                "lopa: no network of {} nodes that was tried comes closer to rho = {wanted}: change --nodes",
-                figures.nodes
+                "lopa: no network of {} nodes with a rho closer to {wanted} was found: change --nodes",
+                summary.nodes
             );
         }
         Ok(())
     }
 
-    /// Reads, finds or builds what the arguments name.
+    /// Reads, finds or builds the network.
     fn network(&self) -> Result<Named, Failure> {
         let text = self.words.join(" ");
         if let Some(rho) = self.rho {
@@ -117,68 +120,51 @@ impl Topology {
         if toml && !text.starts_with("file ") {
             return self.of_experiment(Path::new(&text));
         }
-        self.by_name(&text)
+        let kind = match text.is_empty() {
+            true => return self.of_weights(),
+            false => text.parse().map_err(Failure::input)?,
+        };
+        let rule = self.weights.clone().map_or(WeightRule::Metropolis, WeightRule::File);
+        Named::new(kind, self.nodes, self.seed(), rule)
     }
 
     fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
 
-    /// Builds a network by its name, or from its weights alone.
-    fn by_name(&self, text: &str) -> Result<Named, Failure> {
-        let seed = self.seed();
-        let matrix = self.weights.as_deref().map(matrix).transpose()?;
-        if text.is_empty() {
-            let weights = matrix.ok_or_else(|| {
-                Failure::input(
-                    "name a network such as `ring --nodes 10` or `grid 3x4`, or a --rho to find one; \
-                     `lopa topology list` shows what there is",
-                )
-            })?;
-            let nodes = weights.topology().nodes();
-            if let Some(wanted) = self.nodes.filter(|&wanted| wanted as usize != nodes) {
-                let what =
-                    format!("the weights are for {nodes} nodes, not {wanted}: leave --nodes out");
-                return Err(Failure::input(what));
-            }
-            return Ok(Named {
-                weights,
-                layout: Layout::Springs { seed: 0 },
-                kind: None,
-                seed,
-                matrix: self.weights.clone(),
-                wanted: None,
-            });
-        }
-        let kind: Kind = text.parse().map_err(Failure::input)?;
-        let topology = kind.build(self.nodes, seed).map_err(|error| match error {
-            BuildError::Nodes(kind) => {
-                Failure::input(format!("`{kind}` does not say how many nodes: add --nodes 10"))
-            }
-            other => Failure::input(other),
+    /// A network that only its weights describe.
+    fn of_weights(&self) -> Result<Named, Failure> {
+        let path = self.weights.as_deref().ok_or_else(|| {
+            Failure::input(
+                "name a network such as `ring --nodes 10` or `grid 3x4`, or pass --rho to find one; \
+                 `lopa topology list` shows all kinds",
+            )
         })?;
-        let weights = match matrix {
-            Some(weights) => {
-                weights.fit(&topology).map_err(Failure::input)?;
-                weights
-            }
-            None => Weights::metropolis(&topology),
-        };
-        let (layout, matrix) = (kind.layout(), self.weights.clone());
-        Ok(Named { weights, layout, kind: Some(kind), seed, matrix, wanted: None })
+        let weights = Weights::read(path).map_err(Failure::input)?;
+        let nodes = weights.topology().nodes();
+        if let Some(wanted) = self.nodes.filter(|&wanted| wanted as usize != nodes) {
+            let what = format!("the weights are for {nodes} nodes, not {wanted}: omit --nodes");
+            return Err(Failure::input(what));
+        }
+        Ok(Named {
+            weights,
+            layout: Layout::Springs { seed: 0 },
+            kind: None,
+            seed: self.seed(),
+            matrix: Some(path.into()),
+            wanted: None,
+        })
     }
 
     /// Finds a network with this rho.
     fn found(&self, rho: f64, text: &str) -> Result<Named, Failure> {
         let seed = self.seed();
         if !text.is_empty() || self.weights.is_some() {
-            let what =
-                "--rho finds a network with Metropolis' weights: leave the name and --weights out";
+            let what = "--rho finds a network with Metropolis weights: omit the name and --weights";
             return Err(Failure::input(what));
         }
-        let nodes = self
-            .nodes
-            .ok_or_else(|| Failure::input("--rho does not say how many nodes: add --nodes 10"))?;
+        let nodes =
+            self.nodes.ok_or_else(|| Failure::input("--rho needs a node count: pass --nodes"))?;
         let found = find(rho, nodes, seed).map_err(Failure::input)?;
         Ok(Named {
             weights: Weights::metropolis(&found.topology),
@@ -193,27 +179,15 @@ impl Topology {
     /// The network that `lopa run` would use.
     fn of_experiment(&self, file: &Path) -> Result<Named, Failure> {
         if self.nodes.is_some() || self.seed.is_some() || self.weights.is_some() {
-            let what = "the file says which network: leave --nodes, --seed and --weights out";
+            let what = "the file describes the network: omit --nodes, --seed and --weights";
             return Err(Failure::input(what));
         }
-        let table = Experiment::read(file).map_err(Failure::input)?.network;
-        let matrix = (table.weights != "metropolis").then(|| PathBuf::from(&table.weights));
-        let same = Self {
-            words: Vec::new(),
-            nodes: Some(table.nodes),
-            seed: Some(table.seed),
-            weights: matrix,
-            rho: None,
-            svg: None,
-            edges: None,
-            weights_out: None,
-            json: false,
-            list: false,
-        };
-        same.by_name(&table.topology)
+        let NetworkTable { nodes, topology, weights, seed } =
+            Experiment::read(file).map_err(Failure::input)?.network;
+        Named::new(topology, Some(nodes), seed, weights)
     }
 
-    /// The files that are asked for.
+    /// The files to write.
     fn outputs(&self, network: &Named) -> Result<Vec<(PathBuf, String)>, Failure> {
         let weights = &network.weights;
         let mut files: Vec<(PathBuf, String)> = Vec::new();
@@ -228,8 +202,8 @@ impl Topology {
             let nodes = weights.topology().nodes();
             if nodes > MOST_NODES_OF_A_MATRIX {
                 let what = format!(
-                    "the matrix of {nodes} nodes is too large for a file: {MOST_NODES_OF_A_MATRIX} are the \
-                     most; --edges writes the links"
+                    "the matrix of {nodes} nodes is too large for a file: at most {MOST_NODES_OF_A_MATRIX} nodes; \
+                     --edges writes the links"
                 );
                 return Err(Failure::input(what));
             }
@@ -237,21 +211,24 @@ impl Topology {
         }
         for (place, (path, _)) in files.iter().enumerate() {
             if files[..place].iter().any(|(other, _)| other == path) {
-                let what = format!("{} is to hold two things: give each a file", path.display());
+                let what = format!(
+                    "{} is given for two outputs: name a separate file for each",
+                    path.display()
+                );
                 return Err(Failure::input(what));
             }
         }
         Ok(files)
     }
 
-    /// How the network goes into a file for `lopa run`.
+    /// How to use the network in an experiment file.
     fn advice(&self, network: &Named) -> String {
         let quoted = |text: String| toml::Value::String(text).to_string();
         let topology = match (&self.edges, &network.kind) {
             (Some(path), _) => format!("file {}", path.display()),
             (None, Some(kind)) => kind.to_string(),
             (None, None) => {
-                return "\n--edges FILE keeps the network for `lopa run`\n".into();
+                return "\n--edges FILE saves the network for `lopa run`\n".into();
             }
         };
         let random = matches!(
@@ -279,6 +256,17 @@ impl Topology {
 }
 
 impl Named {
+    /// Builds a network by its name.
+    fn new(kind: Kind, nodes: Option<u32>, seed: u64, rule: WeightRule) -> Result<Self, Failure> {
+        let topology = kind.build(nodes, seed).map_err(Failure::input)?;
+        let weights = rule.weights(&topology).map_err(Failure::input)?;
+        let matrix = match rule {
+            WeightRule::Metropolis => None,
+            WeightRule::File(path) => Some(path),
+        };
+        Ok(Self { weights, layout: kind.layout(), kind: Some(kind), seed, matrix, wanted: None })
+    }
+
     fn title(&self) -> String {
         match (&self.kind, &self.matrix, self.wanted) {
             (Some(kind), ..) => kind.to_string(),
@@ -287,13 +275,6 @@ impl Named {
             (None, None, None) => "network".into(),
         }
     }
-}
-
-fn matrix(path: &Path) -> Result<Weights, Failure> {
-    let named =
-        |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
-    Weights::parse(&text).map_err(|error| named(&error))
 }
 
 /// The matrix W, with what each node keeps on its diagonal.

@@ -127,9 +127,9 @@ fn equal_subsets_are_equal_and_leave_no_class_out() {
     assert_eq!(shares, deal.shares(&few).unwrap());
     assert_ne!(shares, Deal { seed: 2, ..deal }.shares(&few).unwrap());
     let error = Deal { samples: Some(500), ..deal }.shares(&few).unwrap_err();
-    assert!(matches!(&error, PartitionError::Class { class, wanted: 25, .. } if class == "3"));
+    assert!(matches!(&error, DataError::Short { class, wanted: 25, .. } if class == "3"));
     let error = Deal::new(4, subsets, 1).shares(&few).unwrap_err();
-    assert!(matches!(error, PartitionError::Subsets { of: 10, .. }), "{error}");
+    assert!(matches!(error, DataError::Subsets { of: 10, .. }), "{error}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_matched_test_has_the_nodes_mixture() {
     let lacking =
         Dataset { train: data.train, test: Some(two.with_classes(test.shared_classes())) };
     let error = deal.shards(lacking).unwrap_err();
-    assert!(matches!(&error, PartitionError::Class { class, left: 0, .. } if class == "2"));
+    assert!(matches!(&error, DataError::Short { class, left: 0, .. } if class == "2"));
 }
 
 #[test]
@@ -197,24 +197,24 @@ fn what_cannot_be_dealt_out_is_named() {
     };
     for (error, expected) in [
         (refuse(Deal { nodes: 0, ..iid }, 9, 2), "no node"),
-        (refuse(iid, 7, 2), "node 3 gets 1 samples and needs 2"),
-        (refuse(Deal { samples: Some(10), ..iid }, 9, 2), "10 samples are asked for"),
+        (refuse(iid, 7, 2), "node 3 gets 1 samples but needs 2"),
+        (refuse(Deal { samples: Some(10), ..iid }, 9, 2), "10 samples are requested"),
         (refuse(Deal { validation: Some(1.0), ..iid }, 9, 2), "validation = 1 is out of range"),
         (refuse(Deal { validation: Some(f64::NAN), ..iid }, 9, 2), "validation = NaN"),
-        (refuse(subsets(0), 90, 9), "0 classes for each of 4 nodes do not go with 9"),
-        (refuse(subsets(10), 90, 9), "10 classes for each"),
-        (refuse(subsets(2), 90, 9), "2 classes for each"),
+        (refuse(subsets(0), 90, 9), "4 nodes cannot have 0 of 9 classes each"),
+        (refuse(subsets(10), 90, 9), "4 nodes cannot have 10 of 9"),
+        (refuse(subsets(2), 90, 9), "4 nodes cannot have 2 of 9"),
+        (refuse(subsets(9), 18, 9), "node 0 needs 1 samples of class \"5\", but only 0 are left"),
         (
-            refuse(subsets(9), 18, 9),
-            "node 0 is to get 1 samples of class \"5\", but only 0 are left",
+            refuse(Deal { partition: RATIO, ..iid }, 90, 3),
+            "there are 3 classes, but two are needed",
         ),
-        (refuse(Deal { partition: RATIO, ..iid }, 90, 3), "3 classes where label ratios need"),
         (refuse(ratio(0.9, 0.3, 0.15), 90, 2), "spread = 0.15 is out of range"),
         (refuse(ratio(0.8, 0.1, 0.15), 90, 2), "spread = 0.15 is out of range"),
         (refuse(ratio(f64::NAN, 0.1, 0.1), 90, 2), "first = NaN is out of range"),
         (
             refuse(Deal { samples: Some(90), ..ratio(0.8, 0.8, 0.0) }, 90, 2),
-            "node 2 is to get 18 samples of class \"1\", but only 9 are left",
+            "node 2 needs 18 samples of class \"1\", but only 9 are left",
         ),
     ] {
         assert!(error.contains(expected), "{error}");
@@ -231,7 +231,7 @@ fn what_cannot_be_dealt_out_is_named() {
             .unwrap();
     assert!(iid.shares(&real).is_ok());
     let deal = Deal { partition: RATIO, ..iid };
-    assert_eq!(deal.shares(&real), Err(PartitionError::Real));
+    assert_eq!(deal.shares(&real), Err(DataError::Real));
 }
 
 #[test]

@@ -15,12 +15,12 @@ pub enum FetchError {
         hint: String,
     },
     /// A file or folder cannot be written.
-    #[error("cannot write {}: {error}", path.display())]
+    #[error("cannot write {}: {source}", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
         /// Why.
-        error: io::Error,
+        source: io::Error,
     },
     /// The disk is full.
     #[error(
@@ -32,12 +32,12 @@ pub enum FetchError {
         path: PathBuf,
     },
     /// A file cannot be read.
-    #[error("cannot read {}: {error}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Why.
-        error: io::Error,
+        source: io::Error,
     },
     /// A file with this name is there, but it is not the original.
     #[error(
@@ -64,14 +64,14 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    pub(super) fn read(path: &Path, error: io::Error) -> Self {
-        Self::Read { path: path.into(), error }
+    pub(super) fn read(path: &Path, source: io::Error) -> Self {
+        Self::Read { path: path.into(), source }
     }
 
-    pub(super) fn write(path: &Path, error: io::Error) -> Self {
-        match error.kind() {
+    pub(super) fn write(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
             io::ErrorKind::StorageFull => Self::Full { path: path.into() },
-            _ => Self::Write { path: path.into(), error },
+            _ => Self::Write { path: path.into(), source },
         }
     }
 

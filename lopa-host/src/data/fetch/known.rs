@@ -1,6 +1,7 @@
 //! The data sets of the paper's experiments: where they are published, and their checksums.
 
 use super::{FetchError, Original, Wanted};
+use crate::words;
 
 /// The known data sets.
 ///
@@ -23,11 +24,8 @@ pub fn named(name: &str) -> Result<Original, FetchError> {
     if let Some(place) = sets.iter().position(|set| set.name == name) {
         return Ok(sets.swap_remove(place));
     }
-    let lower = name.to_lowercase().replace(['-', '_', ' '], "");
     let names = sets.iter().map(|set| set.name.as_str());
-    let nearest = names.clone().min_by_key(|known| strsim::damerau_levenshtein(&lower, known));
-    let near = |known: &&str| 2 * strsim::damerau_levenshtein(&lower, known) <= known.len();
-    let hint = match nearest.filter(near) {
+    let hint = match words::nearest(name, names.clone()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => format!("choose one of {}", names.collect::<Vec<_>>().join(", ")),
     };

@@ -1,20 +1,10 @@
-//! The boards there is firmware for, and what they have room for.
-//!
-//! The figures are those of `firmware/`: a test builds the images and compares.
-//!
-//! ```
-//! use lopa_host::boards::BOARDS;
-//!
-//! let pico = BOARDS.iter().find(|board| board.name == "pico").unwrap();
-//! assert_eq!((pico.chip, pico.blob.address), (Some("RP2040"), 0x1007_0000));
-//! ```
+//! The boards there is firmware for, and their room.
 
-use std::fmt;
 use std::str::FromStr;
 
 use lopa_core::blob::Capacity;
 
-use crate::shards::{LINES, Loaded, Shard, ShardError, VALUES};
+use super::{ChipError, LINES, Loaded, NodeBlob, VALUES};
 
 /// A piece of a chip's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +15,14 @@ pub struct Region {
     pub len: u32,
 }
 
-/// A board.
+/// A board. The numbers are those of `firmware/`: a test builds the images and compares.
+///
+/// ```
+/// use lopa_host::chips::Board;
+/// let pico: Board = "pico".parse()?;
+/// assert_eq!((pico.chip, pico.blob.address), (Some("RP2040"), 0x1007_0000));
+/// # Ok::<(), lopa_host::chips::UnknownBoard>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Board {
     /// Its folder in `firmware/`, its package, and its image.
@@ -127,24 +124,12 @@ pub const EMULATED_LARGE: Board = Board {
 };
 
 /// There is no such board.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown board {name:?}: choose one of {}", BOARDS.map(|board| board.name).join(", "))]
 pub struct UnknownBoard {
-    /// What was asked for.
+    /// The name.
     pub name: String,
 }
-
-impl fmt::Display for UnknownBoard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no board is called {:?}: there are {}",
-            self.name,
-            BOARDS.map(|b| b.name).join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownBoard {}
 
 impl FromStr for Board {
     type Err = UnknownBoard;
@@ -156,29 +141,29 @@ impl FromStr for Board {
 }
 
 impl Board {
-    /// What its image has room for, as the chip itself will see it.
+    /// The room of its image, as the chip itself sees it.
     #[must_use]
     pub const fn capacity(&self) -> Capacity {
         let Self { floats, links, neighbours, .. } = *self;
         Capacity { floats, neighbours, links, values: VALUES as usize }
     }
 
-    /// Whether a node fits: its blob, its checkpoints if it keeps any, and all that the chip will look at.
+    /// Checks that a node fits: its blob, its checkpoints if it keeps any, and everything else that the chip checks.
     ///
     /// # Errors
-    /// Says what is short.
-    pub fn takes(&self, shard: &Shard) -> Result<(), ShardError> {
-        let node = shard.budget.node;
-        let wrong = |error| ShardError::Blob { node, error };
-        let loaded = Loaded::new(&shard.blob);
+    /// Says what there is too little of.
+    pub fn takes(&self, own: &NodeBlob) -> Result<(), ChipError> {
+        let node = own.budget.node;
+        let wrong = |source| ChipError::Blob { node, source };
+        let loaded = Loaded::new(&own.bytes);
         let blob = loaded.blob().map_err(wrong)?;
         blob.fits(&self.capacity()).map_err(wrong)?;
         for (name, needed, room) in [
-            ("flash for its blob", shard.blob.len(), self.blob.len as usize),
-            ("flash for a checkpoint", shard.budget.checkpoint, self.checkpoint),
+            ("flash for its blob", own.bytes.len(), self.blob.len as usize),
+            ("flash for a checkpoint", own.budget.checkpoint, self.checkpoint),
         ] {
             if needed > room {
-                return Err(ShardError::Room { node, name, needed, room });
+                return Err(ChipError::Room { node, name, needed, room });
             }
         }
         Ok(())

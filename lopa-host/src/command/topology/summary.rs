@@ -1,4 +1,4 @@
-//! What there is to say about a network, as text and as JSON.
+//! The properties of a network, as text and as JSON.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -6,14 +6,16 @@ use std::fmt::Write as _;
 use lopa_host::topology::{Topology, Weights};
 use serde::Serialize;
 
-/// The most nodes that are listed one by one.
+use crate::command::Failure;
+
+/// The most nodes that are listed individually.
 const MOST_LISTED: usize = 24;
-/// The most steps along links to find the diameter; beyond it, a bound is given.
+/// The most steps along links to compute the diameter; beyond that, a bound is given.
 const MOST_STEPS: usize = 100_000_000;
 
-/// The figures of a network.
+/// The properties of a network.
 #[derive(Debug, Serialize)]
-pub(super) struct Figures {
+pub(super) struct Summary {
     network: String,
     pub(super) nodes: usize,
     links: usize,
@@ -21,7 +23,7 @@ pub(super) struct Figures {
     /// A node with the most links: it needs a UART for each.
     busiest: u32,
     diameter: usize,
-    /// Or the diameter is larger.
+    /// If not, the diameter may be larger.
     diameter_exact: bool,
     pub(super) rho: f64,
     rho_error: f64,
@@ -43,7 +45,7 @@ struct Degrees {
     most: usize,
 }
 
-impl Figures {
+impl Summary {
     pub(super) fn new(weights: &Weights, network: String, rho_wanted: Option<f64>) -> Self {
         let topology = weights.topology();
         let (nodes, links) = (topology.nodes(), topology.links().count());
@@ -84,9 +86,8 @@ impl Figures {
         }
     }
 
-    pub(super) fn json(&self) -> String {
-        // Numbers, texts and lists: nothing here can fail to be JSON.
-        serde_json::to_string(self).unwrap_or_default() + "\n"
+    pub(super) fn json(&self) -> Result<String, Failure> {
+        Ok(serde_json::to_string(self).map_err(Failure::run)? + "\n")
     }
 
     pub(super) fn text(&self) -> String {
@@ -100,7 +101,7 @@ impl Figures {
             ("network", self.network.clone()),
             ("nodes", self.nodes.to_string()),
             ("links", self.links.to_string()),
-            ("links a node", format!("{least} to {most}, {mean:.2} on average")),
+            ("links per node", format!("{least} to {most}, {mean:.2} on average")),
             ("UARTs", uarts),
             ("diameter", format!("{bound}{}", self.diameter)),
             ("rho", format!("{:.9} +- {:.0e}", self.rho, self.rho_error)),
@@ -124,14 +125,14 @@ impl Figures {
         text + &self.listing()
     }
 
-    /// After how many rounds the slowest disagreement is a tenth of what it was.
+    /// The rounds after which the slowest disagreement is a tenth of what it was.
     fn rounds(&self) -> Option<u64> {
         let rate = -libm::log1p(-self.gap);
         let rounds = libm::ceil(std::f64::consts::LN_10 / rate).max(1.0);
         (self.gap > 0.0 && rounds.is_finite()).then_some(rounds as u64)
     }
 
-    /// Who talks to whom and with which weight, if there is room.
+    /// The links of each node with their weights, if there are not too many.
     fn listing(&self) -> String {
         if self.nodes > MOST_LISTED {
             return format!("\nnodes are listed up to {MOST_LISTED}: --json has them all\n");
@@ -154,7 +155,7 @@ impl Figures {
     }
 }
 
-/// Six digits that mean something, however small.
+/// At least six significant digits, however small the value.
 fn significant(value: f64) -> String {
     if value >= 1e-3 { format!("{value:.9}") } else { format!("{value:.6e}") }
 }

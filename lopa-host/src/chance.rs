@@ -1,26 +1,16 @@
-//! Draws for dealing data out: the same on every platform.
+//! Random orders and numbers from a stream: the same on every platform.
 
 use std::num::NonZeroU32;
 
-use lopa_core::draw::{Purpose, Stream};
+use lopa_core::draw::Stream;
 
-/// What the draws of this module are for; far from the codes of others.
-pub(crate) const HOLD_OUT: Purpose = Purpose::custom(0xda7a00);
-pub(crate) const POOL: Purpose = Purpose::custom(0xda7a01);
-pub(crate) const CUT: Purpose = Purpose::custom(0xda7a02);
-pub(crate) const CLASSES: Purpose = Purpose::custom(0xda7a03);
-pub(crate) const REPAIR: Purpose = Purpose::custom(0xda7a04);
-pub(crate) const PROPORTIONS: Purpose = Purpose::custom(0xda7a05);
-pub(crate) const RATIO: Purpose = Purpose::custom(0xda7a06);
-pub(crate) const TEST: Purpose = Purpose::custom(0xda7a07);
-
-/// A whole number below `bound`, all equally likely; 0 if there is none.
+/// A whole number below `bound`, all equally likely; 0 if there is none below it.
 pub(crate) fn below(stream: &mut Stream, bound: usize) -> usize {
     let bound = u32::try_from(bound).ok().and_then(NonZeroU32::new);
     bound.map_or(0, |bound| stream.below(bound) as usize)
 }
 
-/// Every order equally likely.
+/// Fisher and Yates' shuffle: every order is equally likely.
 pub(crate) fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(stream, last + 1));
@@ -50,7 +40,7 @@ pub(crate) fn dirichlet(alpha: f64, parts: usize, stream: &mut Stream) -> Vec<f6
 /// The logarithm of a gamma variate of shape `alpha` (Marsaglia and Tsang, 2000).
 fn ln_gamma_variate(alpha: f64, stream: &mut Stream) -> f64 {
     if alpha < 1.0 {
-        let power = libm::log(unit(stream)) / alpha;
+        let power = libm::log(open_unit(stream)) / alpha;
         return ln_gamma_variate(alpha + 1.0, stream) + power;
     }
     let d = alpha - 1.0 / 3.0;
@@ -63,7 +53,7 @@ fn ln_gamma_variate(alpha: f64, stream: &mut Stream) -> f64 {
         }
         let v = root * root * root;
         let bound = 0.5 * normal * normal + d * (1.0 - v + libm::log(v));
-        if libm::log(unit(stream)) < bound {
+        if libm::log(open_unit(stream)) < bound {
             return libm::log(d) + libm::log(v);
         }
     }
@@ -72,7 +62,7 @@ fn ln_gamma_variate(alpha: f64, stream: &mut Stream) -> f64 {
 /// A standard normal variate (Marsaglia's polar method).
 fn normal(stream: &mut Stream) -> f64 {
     loop {
-        let (a, b) = (2.0 * unit(stream) - 1.0, 2.0 * unit(stream) - 1.0);
+        let (a, b) = (2.0 * open_unit(stream) - 1.0, 2.0 * open_unit(stream) - 1.0);
         let square = a * a + b * b;
         if square > 0.0 && square < 1.0 {
             return a * (-2.0 * libm::log(square) / square).sqrt();
@@ -80,16 +70,30 @@ fn normal(stream: &mut Stream) -> f64 {
     }
 }
 
-/// A number strictly between 0 and 1, one of 2^52 equally likely ones.
-fn unit(stream: &mut Stream) -> f64 {
-    let bits = (u64::from(stream.next()) << 32) | u64::from(stream.next());
-    ((bits >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
+/// Roughly a standard normal number: the sum of twelve uniform ones has variance one. Not [`normal`], because synthetic
+/// data must keep its bits.
+pub(crate) fn rough_normal(stream: &mut Stream) -> f32 {
+    (0..12).map(|_| stream.unit()).sum::<f32>() - 6.0
+}
+
+fn wide(stream: &mut Stream) -> u64 {
+    (u64::from(stream.next()) << 32) | u64::from(stream.next())
+}
+
+/// A number in [0, 1) with all bits that an `f64` has.
+pub(crate) fn unit(stream: &mut Stream) -> f64 {
+    (wide(stream) >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
+/// A number strictly between 0 and 1, for logarithms: one of 2^52 equally likely ones.
+fn open_unit(stream: &mut Stream) -> f64 {
+    ((wide(stream) >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lopa_core::draw::Draws;
+    use lopa_core::draw::{Draws, Purpose};
 
     fn stream() -> Stream {
         Draws { seed: 3, node: 0 }.stream(0, Purpose::custom(1))

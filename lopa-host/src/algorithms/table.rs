@@ -1,0 +1,260 @@
+//! The table `algorithm` of a file: each algorithm's own keys, checked.
+
+use lopa_core::batch::BatchSize;
+use lopa_core::node::Scheme;
+use lopa_core::steps::{StepSizeError, StepSizes};
+use serde::{Deserialize, Serialize};
+
+use super::catalogue::{AlgorithmName, Key};
+use crate::words::word;
+
+/// The table `algorithm`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlgorithmTable {
+    /// The algorithm.
+    pub name: AlgorithmName,
+    /// The step size of the outer variable; of θ for single-level methods.
+    pub alpha: f32,
+    /// The step size of the inner variable.
+    pub beta: Option<f32>,
+    /// The step size of the Hessian-inverse-vector estimate.
+    pub lambda: Option<f32>,
+    /// The momentum: the weight of the newest hypergradient.
+    pub gamma: Option<f32>,
+    /// The relaxation.
+    pub tau: Option<f32>,
+    /// The momentum of the inner level.
+    pub inner_gamma: Option<f32>,
+    /// T: inner steps per round.
+    pub inner_steps: Option<u32>,
+    /// Q: terms of a Neumann series, or steps of v per round.
+    pub hessian_steps: Option<u32>,
+    /// Whether a Neumann series sums all its terms or draws one.
+    pub truncation: Option<Truncation>,
+    /// Samples per batch, or "full".
+    #[serde(default)]
+    pub batch: Batch,
+}
+
+/// How a Neumann series of Q terms ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truncation {
+    /// All terms are summed: Q - 1 Hessian-vector products.
+    Fixed,
+    /// One random term stands for all: unbiased, with half the products.
+    Random,
+}
+
+/// How many samples a batch has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(untagged, expecting = "batch must be a number of samples, or \"full\"")]
+pub enum Batch {
+    /// This many, drawn with replacement.
+    Drawn(u32),
+    /// All of them.
+    #[default]
+    #[serde(with = "full")]
+    Full,
+}
+
+word!(full);
+
+impl From<Batch> for BatchSize {
+    fn from(batch: Batch) -> Self {
+        match batch {
+            Batch::Full => Self::Full,
+            Batch::Drawn(size) => Self::drawn(size),
+        }
+    }
+}
+
+/// Why a table `algorithm` was refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TableError {
+    /// A key is missing that the algorithm needs.
+    #[error("algorithm: missing field `{}`: {name} needs {}", key.name(), name.needs())]
+    Missing {
+        /// The key.
+        key: Key,
+        /// The algorithm.
+        name: AlgorithmName,
+    },
+    /// The algorithm has no such key.
+    #[error("algorithm.{} does not apply to {name}, which takes {}: remove it", key.name(), name.keys())]
+    Unknown {
+        /// The key.
+        key: Key,
+        /// The algorithm.
+        name: AlgorithmName,
+    },
+    /// A batch of no samples.
+    #[error("algorithm.batch = 0 is out of range: at least 1, or \"full\"")]
+    Batch,
+    /// A number of steps is out of range.
+    #[error("algorithm.{} = {steps} is out of range: 1 to {MOST_STEPS}", key.name())]
+    Loops {
+        /// The key.
+        key: Key,
+        /// Its value.
+        steps: u32,
+    },
+    /// A momentum or relaxation is out of range.
+    #[error("algorithm.{} = {value} is out of range: above 0 and at most 1", key.name())]
+    Share {
+        /// The key.
+        key: Key,
+        /// Its value.
+        value: f32,
+    },
+    /// A step size is out of range.
+    #[error("algorithm.{0}")]
+    Step(#[from] StepSizeError),
+    /// The momentum is not given, and alpha, its default, is too large for one.
+    #[error("algorithm: missing field `gamma`: it defaults to alpha, which is above 1")]
+    Momentum,
+    /// Only LoPA can do what was requested.
+    #[error("algorithm.name is {0}: only lopa-lg and lopa-gt can do this")]
+    NotLopa(AlgorithmName),
+}
+
+/// The most steps of an inner loop: more is a typing error.
+const MOST_STEPS: u32 = 100_000;
+/// T and Q if not given, as is usual in the field.
+const USUAL_STEPS: u32 = 10;
+
+impl Key {
+    const fn is_in(self, table: &AlgorithmTable) -> bool {
+        match self {
+            Self::InnerSteps => table.inner_steps.is_some(),
+            Self::HessianSteps => table.hessian_steps.is_some(),
+            Self::Truncation => table.truncation.is_some(),
+            step => table.step(step).is_some(),
+        }
+    }
+}
+
+impl AlgorithmTable {
+    /// The value of one of [`Key::STEPS`]; none for a key that is not given, or is not a step size.
+    #[must_use]
+    pub const fn step(&self, key: Key) -> Option<f32> {
+        match key {
+            Key::Alpha => Some(self.alpha),
+            Key::Beta => self.beta,
+            Key::Lambda => self.lambda,
+            Key::Gamma => self.gamma,
+            Key::Tau => self.tau,
+            Key::InnerGamma => self.inner_gamma,
+            Key::InnerSteps | Key::HessianSteps | Key::Truncation => None,
+        }
+    }
+
+    /// Changes one of [`Key::STEPS`]; any other key stays as it is.
+    pub const fn set_step(&mut self, key: Key, value: f32) {
+        match key {
+            Key::Alpha => self.alpha = value,
+            Key::Beta => self.beta = Some(value),
+            Key::Lambda => self.lambda = Some(value),
+            Key::Gamma => self.gamma = Some(value),
+            Key::Tau => self.tau = Some(value),
+            Key::InnerGamma => self.inner_gamma = Some(value),
+            Key::InnerSteps | Key::HessianSteps | Key::Truncation => {}
+        }
+    }
+
+    /// Scales all step sizes and momenta; the relaxation stays.
+    pub fn scale(&mut self, factor: f32) {
+        for key in Key::STEPS.into_iter().filter(|key| *key != Key::Tau) {
+            if let Some(step) = self.step(key) {
+                self.set_step(key, step * factor);
+            }
+        }
+    }
+
+    /// Checks that the table has every key the algorithm needs, in range, and no key it does not know.
+    ///
+    /// # Errors
+    /// Names the key and says what to do.
+    pub fn check(&self) -> Result<(), TableError> {
+        let (name, about) = (self.name, self.name.about());
+        for key in Key::ALL {
+            let needed = about.needs.contains(&key);
+            let known = needed || about.takes.iter().any(|(other, _)| *other == key);
+            match key.is_in(self) {
+                false if needed => return Err(TableError::Missing { key, name }),
+                true if !known => return Err(TableError::Unknown { key, name }),
+                _ => {}
+            }
+        }
+        if self.batch == Batch::Drawn(0) {
+            return Err(TableError::Batch);
+        }
+        for (key, steps) in
+            [(Key::InnerSteps, self.inner_steps), (Key::HessianSteps, self.hessian_steps)]
+        {
+            if let Some(steps) = steps.filter(|steps| !(1..=MOST_STEPS).contains(steps)) {
+                return Err(TableError::Loops { key, steps });
+            }
+        }
+        if name.scheme().is_some() {
+            return self.steps().map(|_| ());
+        }
+        for key in [Key::Alpha, Key::Beta, Key::Lambda] {
+            if let Some(value) = self.step(key).filter(|a| !(*a > 0.0 && a.is_finite())) {
+                return Err(StepSizeError { name: key.name(), value, below: None }.into());
+            }
+        }
+        // Unlike LoPA's proofs, these methods allow 1 itself.
+        for key in [Key::Gamma, Key::Tau, Key::InnerGamma] {
+            if let Some(value) = self.step(key).filter(|a| !(*a > 0.0 && *a <= 1.0)) {
+                return Err(TableError::Share { key, value });
+            }
+        }
+        if name == AlgorithmName::MaDsbo && self.gamma.is_none() && self.alpha > 1.0 {
+            return Err(TableError::Momentum);
+        }
+        Ok(())
+    }
+
+    /// LoPA's step sizes.
+    ///
+    /// # Errors
+    /// Names the one that is missing or out of range, or says that it is not LoPA.
+    pub fn steps(&self) -> Result<StepSizes, TableError> {
+        self.scheme()?;
+        let given = |key| self.step(key).ok_or(TableError::Missing { key, name: self.name });
+        let (beta, lambda) = (given(Key::Beta)?, given(Key::Lambda)?);
+        let (gamma, tau) = (given(Key::Gamma)?, given(Key::Tau)?);
+        Ok(StepSizes::new(self.alpha, beta, lambda, gamma, tau)?)
+    }
+
+    /// LoPA's scheme.
+    ///
+    /// # Errors
+    /// Says that it is not LoPA.
+    pub fn scheme(&self) -> Result<Scheme, TableError> {
+        self.name.scheme().ok_or(TableError::NotLopa(self.name))
+    }
+
+    /// T: inner steps per round.
+    #[must_use]
+    pub fn inner_steps(&self) -> u32 {
+        self.inner_steps.unwrap_or(USUAL_STEPS)
+    }
+
+    /// Q: terms of a Neumann series, or steps of v per round.
+    #[must_use]
+    pub fn hessian_steps(&self) -> u32 {
+        self.hessian_steps.unwrap_or(USUAL_STEPS)
+    }
+
+    /// How a Neumann series ends.
+    #[must_use]
+    pub fn truncation(&self) -> Truncation {
+        self.truncation.unwrap_or(match self.name {
+            AlgorithmName::GossipDsbo => Truncation::Fixed,
+            _ => Truncation::Random,
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! A network for chips: one blob per node, what each needs, and the boards there is firmware for.
+//!
+//! ```
+//! use lopa_host::chips::{Form, Limits, blobs};
+//! use lopa_host::config::Experiment;
+//! use lopa_host::run::Prepared;
+//!
+//! let experiment = Experiment::parse(
+//!     r#"
+//!     network = { nodes = 4 }
+//!     problem = { kind = "logistic" }
+//!     algorithm = { name = "lopa-gt", alpha = 0.1, beta = 0.05, lambda = 0.05, gamma = 0.3, tau = 0.5, batch = 20 }
+//!     links = { baud = 115200 }
+//!     run = { iterations = 100 }
+//!     "#,
+//! )?;
+//! let limits = Limits { flash: Some(64 * 1024), ram: Some(8 * 1024) };
+//! let blobs = blobs(&Prepared::new(experiment)?, limits, Form::default())?;
+//! assert_eq!(blobs.len(), 4);
+//! assert!(blobs.iter().all(|blob| blob.budget.seconds < 0.1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod blobs;
+mod boards;
+mod budget;
+
+pub use blobs::{Form, Limits, Loaded, NodeBlob, blobs};
+pub use boards::{BOARDS, Board, EMULATED, EMULATED_LARGE, Region, UnknownBoard};
+pub use budget::Budget;
+
+use lopa_core::blob::BlobError;
+
+use crate::run::RunError;
+
+/// The most serial lines of a board to neighbours.
+pub const LINES: usize = 4;
+/// The most floats of a chunk in the node program; with gradient tracking, y follows x in it.
+pub const VALUES: u32 = 64;
+
+/// Why a network does not fit on chips.
+#[derive(Debug, thiserror::Error)]
+pub enum ChipError {
+    /// The network cannot be built.
+    #[error(transparent)]
+    Network(#[from] RunError),
+    /// A node has more neighbours than a board has lines.
+    #[error(
+        "node {node} has {neighbours} neighbours, but a board has only {LINES} lines: set wiring = \"routed\" in the \
+         table [links], or choose another topology"
+    )]
+    Lines {
+        /// The node.
+        node: u32,
+        /// Its neighbours.
+        neighbours: usize,
+    },
+    /// A node needs more than there is.
+    #[error("node {node} needs {needed} bytes of {name}, but there are only {room}")]
+    Room {
+        /// The node.
+        node: u32,
+        /// Flash or RAM.
+        name: &'static str,
+        /// The bytes it needs.
+        needed: usize,
+        /// The bytes there are.
+        room: usize,
+    },
+    /// A chip would refuse the blob.
+    #[error("node {node}: {source}")]
+    Blob {
+        /// The node.
+        node: u32,
+        /// Why.
+        source: BlobError,
+    },
+    /// The problem could not be written for the checksum of the network.
+    #[error("cannot write the problem as JSON: {0}")]
+    Problem(#[from] serde_json::Error),
+}

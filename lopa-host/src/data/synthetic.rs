@@ -1,0 +1,70 @@
+//! Data with a known truth: all labels depend on the same few features, on each node in a different way.
+
+use std::sync::Arc;
+
+use lopa_core::draw::{Draws, Purpose};
+
+use super::shard::Shard;
+use super::table::{Class, Table, Targets, Values};
+use crate::chance::rough_normal;
+use crate::purposes;
+
+/// What to generate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recipe {
+    /// Features of a sample.
+    pub features: usize,
+    /// How many of them matter: the first ones.
+    pub relevant: usize,
+    /// Training samples per node; as many for validation, and ten times as many for the test.
+    pub samples: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Recipe {
+    /// The shard of one node. Nodes agree on which features matter, not on how.
+    #[must_use]
+    pub fn shard(&self, node: u32) -> Shard {
+        let draws = Draws { seed: self.seed, node };
+        let mut truth = draws.stream(0, purposes::SYNTHETIC_TRUTH);
+        let weights: Vec<f32> = (0..self.relevant.min(self.features))
+            .map(|_| if truth.unit() < 0.5 { -1.0 } else { 1.0 } * (1.0 + truth.unit()))
+            .collect();
+        let classes: Arc<[Class]> = Arc::new([Class::new(-1, "-1"), Class::new(1, "+1")]);
+        let table = |samples: usize, part: Purpose| {
+            let mut stream = draws.stream(0, part);
+            let (mut features, mut labels) = (Vec::new(), Vec::new());
+            for _ in 0..samples {
+                let at = features.len();
+                features.extend((0..self.features).map(|_| rough_normal(&mut stream)));
+                let margin = lopa_core::vector::dot(&features[at..], &weights);
+                let chance = lopa_core::math::sigmoid(2.0 * margin);
+                labels.push(u8::from(stream.unit() < chance));
+            }
+            let (values, targets) = (Values::Floats(features), Targets::Class(labels));
+            Table::trusted(values, self.features, targets, Arc::clone(&classes))
+        };
+        Shard {
+            train: table(self.samples, purposes::SYNTHETIC_TRAIN),
+            validation: table(self.samples, purposes::SYNTHETIC_VALIDATION),
+            test: Some(Arc::new(table(10 * self.samples, purposes::SYNTHETIC_TEST))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_different_and_repeatable() {
+        let recipe = Recipe { features: 6, relevant: 2, samples: 20, seed: 5 };
+        assert_eq!(recipe.shard(3), recipe.shard(3));
+        assert_ne!(recipe.shard(3), recipe.shard(4));
+        let shard = recipe.shard(3);
+        assert_ne!(shard.train, shard.validation);
+        assert_eq!(shard.test.as_ref().unwrap().len(), 200);
+        assert!(shard.logistic().is_ok());
+    }
+}
