@@ -12,6 +12,7 @@
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
 //! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
 //! - [`paper`]: the paper's experiments, each a file with its claim and the rule that judges it;
+//! - [`numerics`]: statistics of runs, numbers for people, and linear algebra;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
@@ -26,6 +27,7 @@ pub mod fleet;
 pub mod key;
 pub mod linked;
 pub mod metrics;
+pub mod numerics;
 pub mod outputs;
 pub mod paper;
 pub mod plot;

@@ -6,8 +6,8 @@
 use lopa_core::problem::Problem;
 
 use super::oracle::{Memory, Oracle};
-use super::spectrum::{Wanted, ends, normalise, orthogonalise, random_direction, symmetric_norm};
-use super::{dot, norm};
+use crate::numerics::lanczos::{Wanted, ends, random_direction, symmetric_norm};
+use crate::numerics::vector::{dot, norm, normalise, orthogonalise};
 
 /// The largest element of a step of a central difference: its truncation error is about a ten-thousandth of this.
 const STEP: f64 = 1.0 / 64.0;

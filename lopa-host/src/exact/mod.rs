@@ -24,7 +24,6 @@
 //! the number of threads.
 
 mod check;
-mod conjugate;
 mod constants;
 mod corollary;
 mod lemma;
@@ -33,7 +32,6 @@ mod lyapunov;
 mod network;
 mod oracle;
 mod solve;
-mod spectrum;
 mod spread;
 #[cfg(test)]
 mod testing;
@@ -94,12 +92,4 @@ impl std::error::Error for ExactError {}
 
 fn check_length(name: &'static str, found: usize, needed: usize) -> Result<(), ExactError> {
     if found == needed { Ok(()) } else { Err(ExactError::Length { name, needed, found }) }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn norm(a: &[f64]) -> f64 {
-    dot(a, a).sqrt()
 }

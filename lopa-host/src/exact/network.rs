@@ -5,7 +5,8 @@ use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
 use super::solve::{Residuals, Solution, Solver};
-use super::{ExactError, check_length, dot, norm};
+use super::{ExactError, check_length};
+use crate::numerics::vector::{mean, norm, squared_distance};
 
 /// The measures of the paper, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
 ///
@@ -122,11 +123,11 @@ impl Exact {
             .map(|(solver, (problem, state))| {
                 let solution = solver.solve(*problem, x)?;
                 Ok(Own {
-                    inner: apart(state.theta, solution.theta.iter().copied().map(f64::from)),
-                    hv: apart(state.v, solution.v.iter().copied().map(f64::from)),
-                    variance: apart(state.z, solution.hypergradient.iter().copied()),
-                    consensus: apart(state.x, x_mean.iter().copied()),
-                    gradient: apart(state.y, y_mean.iter().copied()),
+                    inner: squared_distance(state.theta, &solution.theta),
+                    hv: squared_distance(state.v, &solution.v),
+                    variance: squared_distance(state.z, &solution.hypergradient),
+                    consensus: squared_distance(state.x, &x_mean),
+                    gradient: squared_distance(state.y, &y_mean),
                 })
             })
             .collect();
@@ -139,15 +140,7 @@ impl Exact {
         let m = own.len() as f64;
         let average = |of: fn(&Own) -> f64| own.iter().map(of).sum::<f64>() / m;
         let solutions = || self.solvers.iter().map(Solver::solution);
-        self.hypergradient.clear();
-        self.hypergradient.resize(outer, 0.0);
-        for solution in solutions() {
-            for (sum, own) in self.hypergradient.iter_mut().zip(&solution.hypergradient) {
-                *sum += own;
-            }
-        }
-        self.hypergradient.iter_mut().for_each(|sum| *sum /= m);
-        let missed: Vec<f64> = self.hypergradient.iter().zip(&z_mean).map(|(a, z)| a - z).collect();
+        self.hypergradient = mean(solutions().map(|solution| &solution.hypergradient[..]));
         let largest =
             |of: fn(&Residuals) -> f64| solutions().map(|s| of(&s.residuals)).fold(0.0, f64::max);
         let length = norm(&self.hypergradient);
@@ -156,7 +149,7 @@ impl Exact {
             phi: solutions().map(|s| s.phi).sum::<f64>() / m,
             inner_error: average(|own| own.inner),
             hv_error: average(|own| own.hv),
-            average_variance_error: dot(&missed, &missed),
+            average_variance_error: squared_distance(&self.hypergradient, &z_mean),
             variance_error: average(|own| own.variance),
             consensus_error: average(|own| own.consensus),
             gradient_error: average(|own| own.gradient),
@@ -204,21 +197,4 @@ impl Exact {
 
 fn at(node: usize) -> impl Fn(ExactError) -> ExactError {
     move |error| ExactError::Node { node, error: Box::new(error) }
-}
-
-/// The mean of vectors of one length.
-fn mean<'n>(vectors: impl Iterator<Item = &'n [f32]>) -> Vec<f64> {
-    let (mut sum, mut count) = (Vec::new(), 0.0);
-    for vector in vectors {
-        sum.resize(vector.len(), 0.0);
-        sum.iter_mut().zip(vector).for_each(|(sum, &a)| *sum += f64::from(a));
-        count += 1.0;
-    }
-    sum.iter_mut().for_each(|sum| *sum /= count);
-    sum
-}
-
-/// ‖a - b‖².
-fn apart(a: &[f32], b: impl Iterator<Item = f64>) -> f64 {
-    a.iter().zip(b).map(|(&a, b)| (f64::from(a) - b) * (f64::from(a) - b)).sum()
 }

@@ -3,12 +3,11 @@
 use lopa_core::oracles::Evaluations;
 use lopa_core::problem::{Dimensions, Problem};
 
-use super::conjugate::Conjugate;
 use super::oracle::{Memory, Oracle};
-use super::{ExactError, check_length, dot, norm};
+use super::{ExactError, check_length};
+use crate::numerics::conjugate::{Conjugate, ROUNDING};
+use crate::numerics::vector::{dot, norm};
 
-/// Two roundings of a float: little is gained by a residual below this part of its scale.
-pub(super) const ROUNDING: f64 = f32::EPSILON as f64;
 /// Newton steps, at most. Ten are many.
 const STEPS: u32 = 60;
 /// Below this part of its scale a gradient that no longer falls is nothing but rounding.

@@ -8,9 +8,10 @@ use lopa_core::oracles::{Evaluations, Oracles};
 use lopa_core::problem::{Point, Problem};
 use rayon::prelude::*;
 
+use super::ExactError;
 use super::oracle::{Memory, Oracle};
 use super::solve::{Solution, solve};
-use super::{ExactError, dot};
+use crate::numerics::vector::{dot, mean, squared_distance};
 
 /// Batches drawn for each variance.
 const DRAWS: u64 = 200;
@@ -72,17 +73,10 @@ impl Answers {
     }
 }
 
-fn apart(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
-}
-
 /// The sum of squared distances from the mean.
 fn around_mean(vectors: &[&[f64]]) -> f64 {
-    let len = vectors.first().map_or(0, |vector| vector.len());
-    let count = vectors.len().max(1) as f64;
-    let mean: Vec<f64> =
-        (0..len).map(|at| vectors.iter().map(|vector| vector[at]).sum::<f64>() / count).collect();
-    vectors.iter().map(|vector| apart(vector, &mean)).sum()
+    let mean = mean(vectors.iter().copied());
+    vectors.iter().map(|vector| squared_distance(vector, &mean)).sum()
 }
 
 fn largest(figures: impl IntoIterator<Item = f64>) -> f64 {
@@ -126,7 +120,7 @@ impl Heterogeneity {
                     problems.iter().map(|problem| Answers::of(*problem, x, at)).collect();
                 let own = &all[own];
                 let sum = |of: fn(&Answers) -> &[f64]| -> f64 {
-                    all.iter().map(|other| apart(of(other), of(own))).sum()
+                    all.iter().map(|other| squared_distance(of(other), of(own))).sum()
                 };
                 let spread = |of: fn(&Answers) -> &[f64]| {
                     around_mean(&all.iter().map(of).collect::<Vec<_>>())
@@ -195,27 +189,24 @@ impl Variances {
             Sampler { draws, size: BatchSize::Drawn(size), sharing: Sharing::Independent };
         let (at, v) = (Point { x, theta: &solution.theta }, &solution.v[..]);
         let zero = vec![0.0; dimensions.inner];
-        let off = |found: &[f32], wanted: &[f64]| -> f64 {
-            found.iter().zip(wanted).map(|(a, b)| (f64::from(*a) - b) * (f64::from(*a) - b)).sum()
-        };
         let mut sums = [0.0; 5];
         for round in 0..DRAWS {
             let mut count = Evaluations::default();
             let mut ask = Oracles::new(problem, sampler, round, x, &mut count, &mut workspace);
             ask.inner_gradient(at, &mut inner);
-            sums[0] += off(&inner, &whole.g_theta);
+            sums[0] += squared_distance(&inner, &whole.g_theta);
             ask.hessian_vector(at, v, &mut inner);
-            sums[1] += off(&inner, &whole.hv);
+            sums[1] += squared_distance(&inner, &whole.hv);
             inner.fill(0.0);
             ask.add_outer_gradient_inner(at, 1.0, &mut inner);
-            sums[2] += off(&inner, &whole.f_theta);
+            sums[2] += squared_distance(&inner, &whole.f_theta);
             // s = ∇x f - J v: with v = 0 the first, and J v is what is missing then.
             ask.hypergradient(at, &zero, &mut outer);
-            sums[3] += off(&outer, &whole.f_x);
+            sums[3] += squared_distance(&outer, &whole.f_x);
             let f_x = outer.clone();
             ask.hypergradient(at, v, &mut outer);
             let product: Vec<f32> = f_x.iter().zip(&outer).map(|(f, s)| f - s).collect();
-            sums[4] += off(&product, &whole.jv);
+            sums[4] += squared_distance(&product, &whole.jv);
         }
         let [g_theta, hv, f_theta, f_x, jv] = sums.map(|sum| sum / DRAWS as f64);
         let length = length(v);

@@ -1,6 +1,7 @@
 //! An axis: from where to where, with which ticks, and where a value lies.
 
-use super::text::{decimal, exponent, raised, width, written};
+use super::text::width;
+use crate::numerics::number::{decimal, exponent, raised, written};
 use crate::record::Scale;
 
 /// A tick with its label.

@@ -28,7 +28,6 @@
 //! ```
 
 mod axis;
-mod band;
 mod bars;
 mod draw;
 mod frame;
@@ -37,11 +36,10 @@ mod png;
 mod shape;
 mod text;
 
-pub use band::{Spread, confidence_quantile, spread};
 pub use bars::Bars;
 pub use png::{PngError, png};
 pub(crate) use text::capital;
-pub use text::{escaped, number};
+pub use text::escaped;
 
 use crate::record::Scale;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Figure;
-use crate::plot::{Chart, Line, spread};
+use crate::numerics::spread;
+use crate::plot::{Chart, Line};
 use crate::record::{Column, Record, Scale};
 
 /// What tells sets of samples apart in the name of a column; what is the same behind it belongs in one chart.

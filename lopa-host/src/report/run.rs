@@ -3,8 +3,8 @@
 use super::{Figure, Report, Table, summary};
 use crate::config::Experiment;
 use crate::metrics::Metric;
+use crate::numerics::number;
 use crate::outputs::Results;
-use crate::plot::number;
 use crate::record::Record;
 
 /// Figures worth a tile, as far as they were measured.

@@ -1,21 +1,24 @@
 //! Conjugate gradients in f64 on products in f32.
 
-use super::{dot, norm};
+use super::vector::{dot, norm};
+
+/// Two roundings of a float: little is gained by a residual below this part of its scale.
+pub(crate) const ROUNDING: f64 = f32::EPSILON as f64;
 
 /// The vectors of a solve; allocated once.
 #[derive(Debug, Clone)]
-pub(super) struct Conjugate {
+pub(crate) struct Conjugate {
     /// Before a pass: the residual b - H a. After it: what the recursion believes is left of it.
-    pub(super) residual: Vec<f64>,
+    pub(crate) residual: Vec<f64>,
     /// After a pass: what to add to a.
-    pub(super) correction: Vec<f64>,
+    pub(crate) correction: Vec<f64>,
     direction: Vec<f64>,
     product: Vec<f64>,
     asked: Vec<f32>,
 }
 
 impl Conjugate {
-    pub(super) fn new(len: usize) -> Self {
+    pub(crate) fn new(len: usize) -> Self {
         let zeros = vec![0.0; len];
         Self {
             residual: zeros.clone(),
@@ -31,7 +34,7 @@ impl Conjugate {
     /// The direction is rounded to f32 before it is asked for and used as rounded, and step and conjugation
     /// are computed from inner products with it (not from the norms that are equal to them on paper), so
     /// the only rounding in f32 is the oracle's own.
-    pub(super) fn pass(
+    pub(crate) fn pass(
         &mut self,
         mut product_of: impl FnMut(&[f32], &mut [f64]),
         target: f64,
@@ -70,14 +73,14 @@ impl Conjugate {
 
     /// Solves H a = b from the a given, by passes with the true residual computed between them, and returns the
     /// norm of that residual at the a it leaves.
-    pub(super) fn solve(
+    pub(crate) fn solve(
         &mut self,
         mut product_of: impl FnMut(&[f32], &mut [f64]),
         b: &[f64],
         a: &mut Vec<f32>,
         budget: &mut u64,
     ) -> f64 {
-        let goal = super::solve::ROUNDING * norm(b);
+        let goal = ROUNDING * norm(b);
         let mut better = vec![0.0; a.len()];
         let mut left = self.true_residual(&mut product_of, b, a);
         if !(left.is_finite() && left <= norm(b)) {
