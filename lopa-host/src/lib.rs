@@ -8,6 +8,7 @@
 //! - [`simulation`]: LoPA's network, all in one memory;
 //! - [`linked`]: the same over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
+//! - [`theory`]: the constants, bounds and step sizes of the paper, measured and checked;
 //! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
 //! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
@@ -39,5 +40,6 @@ pub mod shards;
 pub mod simulation;
 pub mod sweep;
 pub mod synthetic;
+pub mod theory;
 pub mod topology;
 pub mod tune;

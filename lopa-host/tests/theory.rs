@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::common::{NETWORK, lopa, network, said};
 use lopa_core::node::Scheme;
 use lopa_host::config::Experiment;
-use lopa_host::exact::{Check, Corollary, Ended, Theory, Verdict};
 use lopa_host::metrics::{Choice, Metric};
 use lopa_host::run::{CheckRuns, Checks, Prepared};
+use lopa_host::theory::{Check, Corollary, Ended, Theory, Verdict};
 
 /// Different quadratics: what constants can be had of them exactly.
 const QUADRATIC: &str = r#"

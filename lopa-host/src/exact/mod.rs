@@ -1,12 +1,7 @@
 //! What LoPA never computes: inner solutions, exact hypergradients, and the paper's measures of a run.
 //!
 //! - [`solve`]: θ*(x), v*(x), Φ(x) and ∇Φ(x) of one node;
-//! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Figures`];
-//! - [`Constants`]: what the paper's assumptions bound, measured at a point;
-//! - [`Heterogeneity`] and [`Variances`]: how far nodes differ, and batches from the whole;
-//! - [`Theory`]: the step sizes of the corollaries, from all of these, and the bound of lemma 1;
-//! - [`Check`]: whether runs stay below a corollary's bound;
-//! - [`Coefficients`]: the Lyapunov function V of theorems 1 and 2.
+//! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Figures`].
 //!
 //! # How exact
 //!
@@ -23,27 +18,12 @@
 //! point nearby, about half of that. A LoPA round costs one of each. The answer depends on the inputs alone, not on
 //! the number of threads.
 
-mod check;
-mod constants;
-mod corollary;
-mod lemma;
-mod lipschitz;
-mod lyapunov;
 mod network;
-mod oracle;
+pub(crate) mod oracle;
 mod solve;
-mod spread;
-#[cfg(test)]
-mod testing;
 
-pub use check::{Check, Course, Ended, Verdict};
-pub use constants::Constants;
-pub use corollary::{Corollary, Limit, Theory};
-pub use lemma::Lemma;
-pub use lyapunov::Coefficients;
 pub use network::{Exact, Figures};
 pub use solve::{Residuals, Solution, Solver, solve};
-pub use spread::{Heterogeneity, Variances};
 
 /// Why an exact figure could not be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +70,10 @@ impl std::fmt::Display for ExactError {
 
 impl std::error::Error for ExactError {}
 
-fn check_length(name: &'static str, found: usize, needed: usize) -> Result<(), ExactError> {
+pub(crate) fn check_length(
+    name: &'static str,
+    found: usize,
+    needed: usize,
+) -> Result<(), ExactError> {
     if found == needed { Ok(()) } else { Err(ExactError::Length { name, needed, found }) }
 }

@@ -6,15 +6,15 @@ use lopa_core::problem::{Dimensions, Point, Problem};
 
 /// What the oracles work in; allocated once.
 #[derive(Debug, Clone)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     workspace: Vec<f32>,
     inner: Vec<f32>,
     outer: Vec<f32>,
-    pub(super) evaluations: Evaluations,
+    pub(crate) evaluations: Evaluations,
 }
 
 impl Memory {
-    pub(super) fn new(size: Dimensions) -> Self {
+    pub(crate) fn new(size: Dimensions) -> Self {
         Self {
             workspace: vec![0.0; size.workspace],
             inner: vec![0.0; size.inner],
@@ -25,7 +25,7 @@ impl Memory {
 }
 
 /// A problem at one x.
-pub(super) struct Oracle<'a, P: ?Sized> {
+pub(crate) struct Oracle<'a, P: ?Sized> {
     problem: &'a P,
     x: &'a [f32],
     inner: Batch,
@@ -38,7 +38,7 @@ fn widen(out: &mut [f64], answer: &[f32]) {
 }
 
 impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
-    pub(super) fn new(problem: &'a P, x: &'a [f32], memory: &'a mut Memory) -> Self {
+    pub(crate) fn new(problem: &'a P, x: &'a [f32], memory: &'a mut Memory) -> Self {
         let population = problem.population();
         problem.prepare(x, &mut memory.workspace);
         let (inner, outer) = (Batch::full(population.inner), Batch::full(population.outer));
@@ -46,7 +46,7 @@ impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
     }
 
     /// Writes ∇θ g to `out`.
-    pub(super) fn inner_gradient(&mut self, theta: &[f32], out: &mut [f64]) {
+    pub(crate) fn inner_gradient(&mut self, theta: &[f32], out: &mut [f64]) {
         let Memory { workspace, inner, evaluations, .. } = &mut *self.memory;
         inner.fill(0.0);
         let at = Point { x: self.x, theta };
@@ -56,7 +56,7 @@ impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
     }
 
     /// Writes ∇²θθ g · v to `out`.
-    pub(super) fn hessian_vector(&mut self, theta: &[f32], v: &[f32], out: &mut [f64]) {
+    pub(crate) fn hessian_vector(&mut self, theta: &[f32], v: &[f32], out: &mut [f64]) {
         let Memory { workspace, inner, evaluations, .. } = &mut *self.memory;
         inner.fill(0.0);
         let at = Point { x: self.x, theta };
@@ -66,7 +66,7 @@ impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
     }
 
     /// Writes ∇²xθ g · v to `out`.
-    pub(super) fn cross_vector(&mut self, theta: &[f32], v: &[f32], out: &mut [f64]) {
+    pub(crate) fn cross_vector(&mut self, theta: &[f32], v: &[f32], out: &mut [f64]) {
         let Memory { workspace, outer, evaluations, .. } = &mut *self.memory;
         outer.fill(0.0);
         let at = Point { x: self.x, theta };
@@ -76,7 +76,7 @@ impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
     }
 
     /// Writes ∇θ f to `out`.
-    pub(super) fn outer_gradient_inner(&mut self, theta: &[f32], out: &mut [f64]) {
+    pub(crate) fn outer_gradient_inner(&mut self, theta: &[f32], out: &mut [f64]) {
         let Memory { workspace, inner, evaluations, .. } = &mut *self.memory;
         inner.fill(0.0);
         let at = Point { x: self.x, theta };
@@ -86,7 +86,7 @@ impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
     }
 
     /// Writes ∇x f to `out`.
-    pub(super) fn outer_gradient_outer(&mut self, theta: &[f32], out: &mut [f64]) {
+    pub(crate) fn outer_gradient_outer(&mut self, theta: &[f32], out: &mut [f64]) {
         let Memory { workspace, outer, evaluations, .. } = &mut *self.memory;
         outer.fill(0.0);
         let at = Point { x: self.x, theta };
@@ -96,7 +96,7 @@ impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
     }
 
     /// Writes ∇x f - ∇²xθ g · v to `out`; the difference is taken in f64.
-    pub(super) fn hypergradient(&mut self, theta: &[f32], v: &[f32], out: &mut [f64]) {
+    pub(crate) fn hypergradient(&mut self, theta: &[f32], v: &[f32], out: &mut [f64]) {
         self.cross_vector(theta, v, out);
         out.iter_mut().for_each(|out| *out = -*out);
         let Memory { workspace, outer, evaluations, .. } = &mut *self.memory;
@@ -108,13 +108,13 @@ impl<'a, P: Problem + ?Sized> Oracle<'a, P> {
     }
 
     /// g.
-    pub(super) fn inner_loss(&mut self, theta: &[f32]) -> f64 {
+    pub(crate) fn inner_loss(&mut self, theta: &[f32]) -> f64 {
         let at = Point { x: self.x, theta };
         self.problem.inner_loss(at, &self.inner, &mut self.memory.workspace).into()
     }
 
     /// f.
-    pub(super) fn outer_loss(&mut self, theta: &[f32]) -> f64 {
+    pub(crate) fn outer_loss(&mut self, theta: &[f32]) -> f64 {
         let at = Point { x: self.x, theta };
         self.problem.outer_loss(at, &self.outer, &mut self.memory.workspace).into()
     }

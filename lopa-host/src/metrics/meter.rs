@@ -10,9 +10,10 @@ use rayon::prelude::*;
 
 use super::{Metric, accuracy};
 use crate::algorithms::{NodeView, Sent};
-use crate::exact::{Coefficients, Exact, Figures};
+use crate::exact::{Exact, Figures};
 use crate::numerics::vector::{mean, squared_distance};
 use crate::record::{Column, Record, Scale};
+use crate::theory::Coefficients;
 
 /// A node's samples: to learn from, to choose by, to be judged by.
 #[derive(Debug, Clone, Copy, PartialEq)]

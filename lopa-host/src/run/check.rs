@@ -10,9 +10,10 @@ use rayon::prelude::*;
 
 use super::error::refused;
 use super::{Prepared, RunError};
-use crate::exact::{Check, Corollary, Course, Ended, Exact, Theory};
+use crate::exact::Exact;
 use crate::metrics::NodeSamples;
 use crate::simulation::Simulation;
+use crate::theory::{Check, Corollary, Course, Ended, Theory};
 
 /// About so many rounds of a run are measured.
 const MEASURED: u64 = 200;

@@ -26,13 +26,13 @@ use lopa_core::wire::Seal;
 
 use crate::algorithms::{self, BuildError, NodeView};
 use crate::config::{AlgorithmTable, Experiment, Start};
-use crate::exact::{Coefficients, Constants};
 use crate::files::WriteError;
 use crate::key::Key;
 use crate::metrics::{Meter, Metric, NodeSamples, Totals, Traffic};
 use crate::outputs::{Outputs, Results};
 use crate::record::Record;
 use crate::simulation::Simulation;
+use crate::theory::{Coefficients, Constants};
 use crate::topology::{Kind, Layout, Weights};
 use checkpoint::Standing;
 use engine::{Engine, Nodes};

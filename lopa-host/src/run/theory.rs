@@ -5,7 +5,8 @@ use lopa_core::node::State;
 use lopa_core::problems::AnyProblem;
 
 use super::{Prepared, RunError};
-use crate::exact::{Constants, Exact, Heterogeneity, Theory, Variances};
+use crate::exact::Exact;
+use crate::theory::{Constants, Heterogeneity, Theory, Variances};
 
 impl Prepared {
     /// Measures the constants of the assumptions where the run starts. For 784 features it takes some seconds, for a

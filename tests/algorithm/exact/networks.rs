@@ -5,7 +5,8 @@ use lopa_core::node::Scheme;
 use lopa_core::problems::Ridge;
 use lopa_core::samples::{Features, Labels, Samples};
 use lopa_core::steps::StepSizes;
-use lopa_host::exact::{self, Coefficients, Constants, Exact, ExactError, Figures};
+use lopa_host::exact::{self, Exact, ExactError, Figures};
+use lopa_host::theory::{Coefficients, Constants};
 
 use super::{Shared, inner_solution, instance};
 use crate::reference::fixtures::{Instance, Kind, Rng};

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 use lopa_core::node::Scheme;
 use lopa_host::config::Experiment;
-use lopa_host::exact::{Corollary, Lemma, Theory};
 use lopa_host::run::{CheckRuns, Checks, Prepared};
+use lopa_host::theory::{Corollary, Lemma, Theory};
 use serde::Serialize;
 
 use super::{Failure, interrupts, print, progress, threads};
@@ -123,7 +123,7 @@ fn outcome(checks: Option<&Checks>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lopa_host::exact::{Check, Verdict};
+    use lopa_host::theory::{Check, Verdict};
 
     #[test]
     fn a_bound_that_does_not_hold_is_a_failure() {

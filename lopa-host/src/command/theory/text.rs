@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use lopa_host::exact::{Check, Corollary, Course, Limit, Verdict};
 use lopa_host::run::{Checks, Practice};
+use lopa_host::theory::{Check, Corollary, Course, Limit, Verdict};
 
 use super::All;
 

@@ -5,7 +5,7 @@
 
 use lopa_core::problem::Problem;
 
-use super::oracle::{Memory, Oracle};
+use crate::exact::oracle::{Memory, Oracle};
 use crate::numerics::lanczos::{Wanted, ends, random_direction, symmetric_norm};
 use crate::numerics::vector::{dot, norm, normalise, orthogonalise};
 

@@ -107,7 +107,7 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::Limit;
+    use crate::theory::Limit;
 
     const COROLLARY: Corollary = Corollary {
         number: 3,

@@ -58,9 +58,10 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::testing::CONSTANTS;
-    use crate::exact::{Figures, Heterogeneity, Residuals, Variances};
+    use crate::exact::{Figures, Residuals};
     use crate::quadratics::QuadraticRecipe;
+    use crate::theory::testing::CONSTANTS;
+    use crate::theory::{Heterogeneity, Variances};
 
     fn theory(constants: Constants, heterogeneity: Heterogeneity) -> Theory {
         let start = Figures {

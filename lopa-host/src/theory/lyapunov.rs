@@ -3,8 +3,8 @@
 use lopa_core::node::Scheme;
 use lopa_core::steps::StepSizes;
 
-use super::constants::Constants;
-use super::network::Figures;
+use super::Constants;
+use crate::exact::Figures;
 
 /// d₀ to d₆, the weights of the errors in
 ///
@@ -87,7 +87,7 @@ impl Coefficients {
 mod tests {
     use super::*;
     use crate::exact::Residuals;
-    use crate::exact::testing::CONSTANTS;
+    use crate::theory::testing::CONSTANTS;
 
     #[test]
     fn the_coefficients_on_paper() {

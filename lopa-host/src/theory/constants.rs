@@ -3,9 +3,8 @@
 use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
-use super::ExactError;
 use super::lipschitz::Local;
-use super::solve::Solver;
+use crate::exact::{ExactError, Solver};
 use crate::numerics::vector::norm;
 
 /// What assumptions 2 and 3 bound, as measured at one x and the nodes' θ*(x): the smallest μ_g and the largest of the

@@ -2,24 +2,7 @@
 
 use lopa_core::node::Scheme;
 
-use super::{Constants, Figures, Heterogeneity, Variances};
-
-/// What the paper's theory knows of a network.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Theory {
-    /// μ_g, the L and the C.
-    pub constants: Constants,
-    /// The b.
-    pub heterogeneity: Heterogeneity,
-    /// The σ.
-    pub variances: Variances,
-    /// ρ = ‖W - 11'/m‖².
-    pub rho: f64,
-    /// m.
-    pub nodes: usize,
-    /// Where the run starts.
-    pub start: Figures,
-}
+use super::{Theory, Variances};
 
 /// What keeps α from being larger: the smallest of three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -174,8 +157,9 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::Residuals;
-    use crate::exact::testing::CONSTANTS;
+    use crate::exact::{Figures, Residuals};
+    use crate::theory::Heterogeneity;
+    use crate::theory::testing::CONSTANTS;
 
     /// With these constants φ = 6939, L = 4.6875, L_v* = 1.875, ω = 3/8.
     const THEORY: Theory = Theory {

@@ -8,9 +8,8 @@ use lopa_core::oracles::{Evaluations, Oracles};
 use lopa_core::problem::{Point, Problem};
 use rayon::prelude::*;
 
-use super::ExactError;
-use super::oracle::{Memory, Oracle};
-use super::solve::{Solution, solve};
+use crate::exact::oracle::{Memory, Oracle};
+use crate::exact::{ExactError, Solution, check_length, solve};
 use crate::numerics::vector::{dot, mean, squared_distance};
 
 /// Batches drawn for each variance.
@@ -106,7 +105,7 @@ impl Heterogeneity {
     pub fn measure<P: Problem + Sync>(problems: &[&P], x: &[f32]) -> Result<Self, ExactError> {
         let needed = problems.first().ok_or(ExactError::Empty)?.dimensions().inner;
         for (node, problem) in problems.iter().enumerate() {
-            let error = super::check_length("theta", problem.dimensions().inner, needed);
+            let error = check_length("theta", problem.dimensions().inner, needed);
             error.map_err(|error| ExactError::Node { node, error: Box::new(error) })?;
         }
         let solutions = solutions(problems, x)?;
