@@ -95,7 +95,7 @@ fn any_figures_give_a_picture() {
             assert!(svg.len() < 100_000, "{} bytes", svg.len());
             assert_eq!(svg, chart.svg());
             assert_eq!(
-                words(&svg).iter().any(|word| word == "no figures"),
+                words(&svg).iter().any(|word| word == "no data"),
                 points.iter().all(|p| p.iter().any(|a| !a.is_finite()))
             );
         }

@@ -1,7 +1,7 @@
 //! What LoPA never computes: inner solutions, exact hypergradients, and the paper's measures of a run.
 //!
 //! - [`solve`]: θ*(x), v*(x), Φ(x) and ∇Φ(x) of one node;
-//! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Figures`].
+//! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Measurement`].
 //!
 //! # How exact
 //!
@@ -9,7 +9,7 @@
 //! are rounded to f32, because there the oracles can be asked, and their residuals are measured at the rounded
 //! values. The solvers stop when the residual is below two roundings of what it is made of, or no longer falls:
 //! 1e-7 to 1e-6 of its scale in a well-posed problem. A residual ε means an error of up to ε times the
-//! condition number in θ* and v*: with tiny regularisation read the [`Residuals`] before the figures.
+//! condition number in θ* and v*: with tiny regularisation read the [`Residuals`] before the rest.
 //!
 //! # What it costs
 //!
@@ -22,10 +22,10 @@ mod network;
 pub(crate) mod oracle;
 mod solve;
 
-pub use network::{Exact, Figures};
+pub use network::{Exact, Measurement};
 pub use solve::{Residuals, Solution, Solver, solve};
 
-/// Why an exact figure could not be had.
+/// Why an exact value could not be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExactError {
     /// A vector has the wrong length for the problem.

@@ -12,7 +12,7 @@ use crate::numerics::vector::{mean, norm, squared_distance};
 ///
 /// For a vector over the network, such as θ = col{θ_i}, ‖θ‖² sums over the nodes; (1/m) makes it a mean.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Figures {
+pub struct Measurement {
     /// ‖∇Φ(x̄)‖², with ∇Φ the mean of the nodes' hypergradients: what theorems 1 and 2 bound, on average over the
     /// rounds.
     pub hypergradient: f64,
@@ -70,7 +70,7 @@ pub struct Exact {
     hypergradient: Vec<f64>,
 }
 
-/// What one node adds to the figures.
+/// What one node adds to the measurement.
 struct Own {
     inner: f64,
     hv: f64,
@@ -90,7 +90,7 @@ impl Exact {
     pub fn measure<'n, P: Problem + Sync + ?Sized + 'n>(
         &mut self,
         nodes: impl IntoIterator<Item = (&'n P, State<'n>)>,
-    ) -> Result<Figures, ExactError> {
+    ) -> Result<Measurement, ExactError> {
         let nodes: Vec<(&P, State<'_>)> = nodes.into_iter().collect();
         let Some((_, first)) = nodes.first() else { return Err(ExactError::Empty) };
         let outer = first.x.len();
@@ -144,7 +144,7 @@ impl Exact {
         let largest =
             |of: fn(&Residuals) -> f64| solutions().map(|s| of(&s.residuals)).fold(0.0, f64::max);
         let length = norm(&self.hypergradient);
-        Ok(Figures {
+        Ok(Measurement {
             hypergradient: length * length,
             phi: solutions().map(|s| s.phi).sum::<f64>() / m,
             inner_error: average(|own| own.inner),

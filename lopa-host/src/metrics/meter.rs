@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{Metric, accuracy};
 use crate::algorithms::{NodeView, Sent};
-use crate::exact::{Exact, Figures};
+use crate::exact::{Exact, Measurement};
 use crate::numerics::vector::{mean, squared_distance};
 use crate::record::{Column, Record, Scale};
 use crate::theory::Coefficients;
@@ -105,7 +105,7 @@ impl<'a> Meter<'a> {
         let own = self.own(nodes, &self.metrics);
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
-        let exact = |of: fn(&Figures) -> f64| exact.as_ref().map(of);
+        let exact = |of: fn(&Measurement) -> f64| exact.as_ref().map(of);
         // Nodes that truncate their series at random do not all do the same.
         let count = |index: usize| {
             let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
@@ -163,7 +163,7 @@ impl<'a> Meter<'a> {
     ///
     /// Solutions are sought from the nodes' own variables and not from the last ones, so that a run that was stopped
     /// and resumed measures the same bits.
-    fn exact(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Figures> {
+    fn exact(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Measurement> {
         if !self.metrics.iter().any(|metric| metric.is_exact()) {
             return None;
         }

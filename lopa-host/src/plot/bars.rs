@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::axis::{Axis, Label, Tick};
-use super::draw::COLOURS;
+use super::chart::COLOURS;
 use super::frame::{self, INK, Titles, short};
 use super::legend::{self, Entry, GAP, SIZE};
 use super::shape::Area;

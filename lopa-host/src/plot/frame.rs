@@ -72,7 +72,7 @@ pub(super) fn head(titles: &Titles<'_>, height: f64) -> String {
     )
 }
 
-/// Thin lines behind everything, at the ticks with labels; upright ones where the horizontal axis has figures.
+/// Thin lines behind everything, at the ticks with labels; upright ones where the horizontal axis has numbers.
 pub(super) fn grid(text: &mut String, x_axis: Option<&Axis>, y_axis: &Axis, area: &Area) {
     let mut path = String::new();
     for (axis, tick) in x_axis.iter().flat_map(|axis| axis.ticks.iter().map(move |t| (axis, t))) {

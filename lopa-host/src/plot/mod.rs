@@ -29,7 +29,7 @@
 
 mod axis;
 mod bars;
-mod draw;
+mod chart;
 mod frame;
 mod legend;
 mod png;
@@ -37,80 +37,7 @@ mod shape;
 mod text;
 
 pub use bars::Bars;
+pub use chart::{Chart, Line};
 pub use png::{PngError, png};
 pub(crate) use text::capital;
 pub use text::escaped;
-
-use crate::record::Scale;
-
-/// Lines over a common axis.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Chart {
-    /// Above the plot; nothing if empty, as a paper has it.
-    pub title: String,
-    /// Below the horizontal axis.
-    pub x_title: String,
-    /// Along the vertical axis.
-    pub y_title: String,
-    /// How the horizontal axis is divided; linear in any case if an x is not positive.
-    pub x_scale: Scale,
-    /// How the vertical axis is divided; linear in any case if a y is negative, or none is positive.
-    pub y_scale: Scale,
-    /// The lines; later ones are drawn over earlier ones.
-    pub lines: Vec<Line>,
-}
-
-impl Chart {
-    /// A chart without lines, on linear axes.
-    #[must_use]
-    pub fn new(x_title: impl Into<String>, y_title: impl Into<String>) -> Self {
-        Self {
-            title: String::new(),
-            x_title: x_title.into(),
-            y_title: y_title.into(),
-            x_scale: Scale::Linear,
-            y_scale: Scale::Linear,
-            lines: Vec::new(),
-        }
-    }
-
-    /// Adds a line with the first look that no line has.
-    pub fn add(&mut self, line: Line) {
-        let look = (0..).find(|look| self.lines.iter().all(|line| line.look != *look));
-        self.lines.push(Line { look: look.unwrap_or(0), ..line });
-    }
-
-    /// The picture.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        draw::svg(self)
-    }
-
-    /// Whether triangles at the foot of a logarithmic axis stand for zeros, or for points far below it: a caption may
-    /// say so.
-    #[must_use]
-    pub fn has_marks(&self) -> bool {
-        draw::marked(self)
-    }
-}
-
-/// A line of a chart.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Its name in the legend.
-    pub name: String,
-    /// x and y; what is not finite is a gap.
-    pub points: Vec<[f64; 2]>,
-    /// From where to where, for every point, the truth may lie; what is not finite is a gap.
-    pub band: Option<Vec<[f64; 2]>>,
-    /// Which colour and dashes, from 0: the same run looks the same in every chart.
-    pub look: usize,
-}
-
-impl Line {
-    /// A line without a band.
-    #[must_use]
-    pub fn new(name: impl Into<String>, points: Vec<[f64; 2]>) -> Self {
-        Self { name: name.into(), points, band: None, look: 0 }
-    }
-}

@@ -1,4 +1,4 @@
-//! From figures to shapes on paper: gaps, and no more points than can be seen.
+//! From values to shapes on paper: gaps, and no more points than can be seen.
 
 use super::Line;
 use super::axis::Axis;
@@ -49,7 +49,7 @@ pub(crate) struct Shape {
     pub runs: Vec<Vec<Place>>,
     /// Parts of the band that hang together.
     pub bands: Vec<Vec<Slice>>,
-    /// Where the figure is zero or far below a logarithmic axis.
+    /// Where the value is zero or far below a logarithmic axis.
     pub below: Vec<Place>,
     /// Whether the points are so few that each is marked.
     pub marked: bool,

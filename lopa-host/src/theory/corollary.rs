@@ -157,7 +157,7 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::{Figures, Residuals};
+    use crate::exact::{Measurement, Residuals};
     use crate::theory::Heterogeneity;
     use crate::theory::testing::CONSTANTS;
 
@@ -174,7 +174,7 @@ mod tests {
         },
         rho: 0.5,
         nodes: 4,
-        start: Figures {
+        start: Measurement {
             hypergradient: 1.0,
             phi: 3.0,
             inner_error: 0.0,

@@ -78,8 +78,8 @@ fn around_mean(vectors: &[&[f64]]) -> f64 {
     vectors.iter().map(|vector| squared_distance(vector, &mean)).sum()
 }
 
-fn largest(figures: impl IntoIterator<Item = f64>) -> f64 {
-    figures.into_iter().fold(0.0, f64::max)
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, f64::max)
 }
 
 /// ‖v‖², or one where there is nothing to multiply with.

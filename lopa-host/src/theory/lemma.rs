@@ -58,13 +58,13 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::{Figures, Residuals};
+    use crate::exact::{Measurement, Residuals};
     use crate::quadratics::QuadraticRecipe;
     use crate::theory::testing::CONSTANTS;
     use crate::theory::{Heterogeneity, Variances};
 
     fn theory(constants: Constants, heterogeneity: Heterogeneity) -> Theory {
-        let start = Figures {
+        let start = Measurement {
             hypergradient: 1.0,
             phi: 1.0,
             inner_error: 0.0,

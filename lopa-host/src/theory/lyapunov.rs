@@ -4,7 +4,7 @@ use lopa_core::node::Scheme;
 use lopa_core::steps::StepSizes;
 
 use super::Constants;
-use crate::exact::Figures;
+use crate::exact::Measurement;
 
 /// d₀ to d₆, the weights of the errors in
 ///
@@ -69,15 +69,15 @@ impl Coefficients {
 
     /// V of a network.
     #[must_use]
-    pub fn value(&self, figures: &Figures) -> f64 {
+    pub fn value(&self, measured: &Measurement) -> f64 {
         let terms = [
-            figures.phi,
-            figures.hv_error,
-            figures.inner_error,
-            figures.average_variance_error,
-            figures.variance_error,
-            figures.consensus_error,
-            figures.gradient_error,
+            measured.phi,
+            measured.hv_error,
+            measured.inner_error,
+            measured.average_variance_error,
+            measured.variance_error,
+            measured.consensus_error,
+            measured.gradient_error,
         ];
         self.d.iter().zip(terms).map(|(d, term)| d * term).sum()
     }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_error_has_its_own_coefficient() {
-        let figures = Figures {
+        let measured = Measurement {
             hypergradient: 1.0e9,
             phi: 1.0,
             hv_error: 10.0,
@@ -126,6 +126,6 @@ mod tests {
             residuals: Residuals::default(),
         };
         let coefficients = Coefficients { d: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0] };
-        assert_eq!(coefficients.value(&figures), 7_654_321.0);
+        assert_eq!(coefficients.value(&measured), 7_654_321.0);
     }
 }

@@ -24,7 +24,7 @@ pub use heterogeneity::{Heterogeneity, Variances};
 pub use lemma::Lemma;
 pub use lyapunov::Coefficients;
 
-use crate::exact::Figures;
+use crate::exact::Measurement;
 
 /// What the paper's theory knows of a network.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -40,5 +40,5 @@ pub struct Theory {
     /// m.
     pub nodes: usize,
     /// Where the run starts.
-    pub start: Figures,
+    pub start: Measurement,
 }

@@ -7,7 +7,7 @@ use lopa_host::theory::{Check, Corollary, Course, Limit, Verdict};
 
 use super::All;
 
-/// A part with its title and rows of figures, each with a word on what it is.
+/// A part with its title and rows of values, each with a word on what it is.
 fn part(text: &mut String, title: &str, rows: &[(&str, f64, &str)]) {
     let _ = writeln!(text, "{title}");
     for (name, value, what) in rows {
@@ -16,7 +16,7 @@ fn part(text: &mut String, title: &str, rows: &[(&str, f64, &str)]) {
     }
 }
 
-/// A figure without a word.
+/// A value without a word.
 const fn plain(name: &str, value: f64) -> (&str, f64, &str) {
     (name, value, "")
 }
