@@ -70,6 +70,16 @@ impl std::fmt::Display for ExactError {
 
 impl std::error::Error for ExactError {}
 
+/// The results of a network's nodes, in order; the first error names its node.
+pub(crate) fn of_nodes<T>(
+    results: impl IntoIterator<Item = Result<T, ExactError>>,
+) -> Result<Vec<T>, ExactError> {
+    let named = |(node, result): (usize, Result<T, ExactError>)| {
+        result.map_err(|error| ExactError::Node { node, error: Box::new(error) })
+    };
+    results.into_iter().enumerate().map(named).collect()
+}
+
 pub(crate) fn check_length(
     name: &'static str,
     found: usize,

@@ -5,7 +5,7 @@ use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
 use super::solve::{Residuals, Solution, Solver};
-use super::{ExactError, check_length};
+use super::{ExactError, check_length, of_nodes};
 use crate::numerics::vector::{mean, norm, squared_distance};
 
 /// The measures of the paper, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
@@ -94,19 +94,15 @@ impl Exact {
         let nodes: Vec<(&P, State<'_>)> = nodes.into_iter().collect();
         let Some((_, first)) = nodes.first() else { return Err(ExactError::Empty) };
         let outer = first.x.len();
-        for (node, (problem, state)) in nodes.iter().enumerate() {
+        of_nodes(nodes.iter().map(|(problem, state)| {
             let size = problem.dimensions();
-            for (name, found, needed) in [
-                ("x", state.x.len(), outer),
-                ("z", state.z.len(), outer),
-                ("y", state.y.len(), outer),
-                ("x", size.outer, outer),
-                ("theta", state.theta.len(), size.inner),
-                ("v", state.v.len(), size.inner),
-            ] {
-                check_length(name, found, needed).map_err(at(node))?;
-            }
-        }
+            check_length("x", state.x.len(), outer)?;
+            check_length("z", state.z.len(), outer)?;
+            check_length("y", state.y.len(), outer)?;
+            check_length("x", size.outer, outer)?;
+            check_length("theta", state.theta.len(), size.inner)?;
+            check_length("v", state.v.len(), size.inner)
+        }))?;
         self.fit(&nodes)?;
         let x_mean = mean(nodes.iter().map(|(_, state)| state.x));
         let y_mean = mean(nodes.iter().map(|(_, state)| state.y));
@@ -131,11 +127,7 @@ impl Exact {
                 })
             })
             .collect();
-        let own = results
-            .into_iter()
-            .enumerate()
-            .map(|(node, own)| own.map_err(at(node)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let own = of_nodes(results)?;
 
         let m = own.len() as f64;
         let average = |of: fn(&Own) -> f64| own.iter().map(of).sum::<f64>() / m;
@@ -193,8 +185,4 @@ impl Exact {
         }
         Ok(())
     }
-}
-
-fn at(node: usize) -> impl Fn(ExactError) -> ExactError {
-    move |error| ExactError::Node { node, error: Box::new(error) }
 }

@@ -1,6 +1,6 @@
 //! Conjugate gradients in f64 on products in f32.
 
-use super::vector::{dot, norm};
+use super::vector::{dot, norm, subtract};
 
 /// Two roundings of a float: little is gained by a residual below this part of its scale.
 pub(crate) const ROUNDING: f64 = f32::EPSILON as f64;
@@ -63,7 +63,7 @@ impl Conjugate {
             }
             let step = dot(residual, direction) / curvature;
             correction.iter_mut().zip(&*direction).for_each(|(c, d)| *c += step * d);
-            residual.iter_mut().zip(&*product).for_each(|(r, q)| *r -= step * q);
+            subtract(residual, step, product);
             left = norm(residual);
             let back = -dot(residual, product) / curvature;
             direction.iter_mut().zip(&*residual).for_each(|(d, r)| *d = r + back * *d);

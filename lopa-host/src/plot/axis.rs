@@ -23,7 +23,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    fn plain(word: String) -> Self {
+    pub(crate) const fn plain(word: String) -> Self {
         Self { word, raised: String::new() }
     }
 
@@ -87,6 +87,11 @@ impl Axis {
         }
     }
 
+    /// An axis without ticks.
+    pub(crate) const fn bare(scale: Scale, low: f64, high: f64) -> Self {
+        Self { scale, low, high, ticks: Vec::new(), minor: Vec::new(), factor: None }
+    }
+
     fn linear(least: f64, most: f64, labels: usize, air: f64) -> Self {
         let (mut low, mut high) = (least, most);
         // Closer than digits can tell: as one value.
@@ -103,14 +108,7 @@ impl Axis {
             };
             high = finite(high + room);
         }
-        let mut axis = Self {
-            scale: Scale::Linear,
-            low,
-            high,
-            ticks: Vec::new(),
-            minor: Vec::new(),
-            factor: None,
-        };
+        let mut axis = Self::bare(Scale::Linear, low, high);
         axis.even(labels);
         axis
     }
@@ -168,14 +166,7 @@ impl Axis {
         let (first, last) = (exponent(low), exponent(high));
         let inside = |a: f64| (low..=high).contains(&a);
         let powers: Vec<i32> = (first..=last).filter(|&power| inside(decimal(1, power))).collect();
-        let mut axis = Self {
-            scale: Scale::Logarithmic,
-            low,
-            high,
-            ticks: Vec::new(),
-            minor: Vec::new(),
-            factor: None,
-        };
+        let mut axis = Self::bare(Scale::Logarithmic, low, high);
         let between = |digits: &[i64]| -> Vec<(i64, i32)> {
             let pairs = (first..=last).flat_map(|power| digits.iter().map(move |&d| (d, power)));
             pairs.filter(|&(digit, power)| inside(decimal(digit, power))).collect()

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::{Axis, Label, Tick};
 use super::chart::COLOURS;
-use super::frame::{self, INK, Titles, short};
+use super::frame::{self, Titles, short};
 use super::legend::{self, Entry, GAP, SIZE};
 use super::shape::Area;
 use super::text::{escaped, fitted, width};
@@ -63,14 +63,9 @@ impl Bars {
         let words = fitted(self.part_title.trim(), SIZE, 0.4 * area.width);
         let indent = if words.is_empty() { 0.0 } else { width(&words, SIZE) + 2.0 * GAP };
         let names = self.parts.iter().map(String::as_str);
-        let (mut entries, mut above) =
-            legend::above(names, [PATCH, 1.75 * GAP], area.left + indent, area.width - indent);
-        if entries.is_empty() {
-            above = 0.0;
-        }
-        for entry in &mut entries {
-            entry.at[1] += if self.title.trim().is_empty() { 6.0 } else { 28.0 };
-        }
+        let (left, room, patch) = (area.left + indent, area.width - indent, [PATCH, 1.75 * GAP]);
+        let (entries, above) = legend::above(names, &self.title, patch, left, room);
+        let above = if entries.is_empty() { 0.0 } else { above };
         let (area, height) = frame::area(&titles, &x_axis, &y_axis, top + above);
 
         let mut text = frame::head(&titles, height);
@@ -96,18 +91,9 @@ impl Bars {
         let count = self.counts.len().max(1);
         let every = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| count / step <= 20);
         let numbered = (0..self.counts.len()).step_by(every.unwrap_or(count));
-        let tick = |bar: usize| Tick {
-            at: bar as f64,
-            label: Label { word: bar.to_string(), raised: String::new() },
-        };
-        Axis {
-            scale: Scale::Linear,
-            low: -0.5,
-            high: count as f64 - 0.5,
-            ticks: numbered.map(tick).collect(),
-            minor: Vec::new(),
-            factor: None,
-        }
+        let tick = |bar: usize| Tick { at: bar as f64, label: Label::plain(bar.to_string()) };
+        let ticks = numbered.map(tick).collect();
+        Axis { ticks, ..Axis::bare(Scale::Linear, -0.5, count as f64 - 0.5) }
     }
 
     fn y_axis(&self) -> Axis {
@@ -151,23 +137,11 @@ impl Bars {
     fn names(&self, text: &mut String, entries: &[Entry], words: &str, left: f64) {
         let Some(first) = entries.first() else { return };
         let _ = writeln!(text, "<g font-size=\"{SIZE}\" text-anchor=\"start\">");
-        let mut put = |[x, y]: [f64; 2], whole: &str, word: &str| {
-            let cut = whole != word;
-            let title =
-                if cut { format!("<title>{}</title>", escaped(whole)) } else { String::new() };
-            let _ = writeln!(
-                text,
-                "<text class=\"ink\" x=\"{}\" y=\"{}\" fill=\"{INK}\">{title}{}</text>",
-                short(x),
-                short(y + 0.35 * SIZE),
-                escaped(word)
-            );
-        };
         if !words.is_empty() {
-            put([left, first.at[1]], self.part_title.trim(), words);
+            legend::write(text, [left, first.at[1]], words, self.part_title.trim());
         }
         for Entry { line, name, at: [x, y] } in entries {
-            put([x + PATCH + GAP, *y], &self.parts[*line], name);
+            legend::write(text, [x + PATCH + GAP, *y], name, &self.parts[*line]);
         }
         for Entry { line, at: [x, y], .. } in entries {
             let _ = writeln!(

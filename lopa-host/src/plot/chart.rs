@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use super::axis::Axis;
-use super::frame::{self, HEIGHT, INK, LARGE, Titles, WIDTH, short};
+use super::frame::{self, HEIGHT, LARGE, Titles, WIDTH, short};
 use super::legend::{self, Entry, GAP, Inside, SAMPLE, SIZE};
-use super::shape::{Area, Shape};
-use super::text::escaped;
+use super::shape::{Area, Place, Shape};
 use crate::record::Scale;
 
 /// The colours of Okabe and Ito that are dark enough on white, the clearest first.
@@ -57,7 +56,7 @@ impl Chart {
     pub fn svg(&self) -> String {
         let (x_axis, y_axis) = self.axes();
         let titles = Titles { title: &self.title, x: &self.x_title, y: &self.y_title };
-        let mut top = frame::top(&titles, &y_axis);
+        let top = frame::top(&titles, &y_axis);
         let (mut area, mut height) = frame::area(&titles, &x_axis, &y_axis, top);
         let shapes_at = |area: &Area| -> Vec<Shape> {
             self.lines.iter().map(|line| Shape::new(line, &x_axis, &y_axis, area)).collect()
@@ -68,13 +67,10 @@ impl Chart {
         let mut rows = Vec::new();
         if shown && boxed.is_none() {
             let names = self.lines.iter().map(|line| line.name.as_str());
-            let (mut entries, above) =
-                legend::above(names, [SAMPLE, 3.0 * GAP], area.left, area.width);
-            for entry in &mut entries {
-                entry.at[1] += if self.title.trim().is_empty() { 6.0 } else { 28.0 };
-            }
-            (rows, top) = (entries, top + above);
-            (area, height) = frame::area(&titles, &x_axis, &y_axis, top);
+            let sample = [SAMPLE, 3.0 * GAP];
+            let (entries, above) = legend::above(names, &self.title, sample, area.left, area.width);
+            rows = entries;
+            (area, height) = frame::area(&titles, &x_axis, &y_axis, top + above);
             shapes = shapes_at(&area);
         }
 
@@ -195,17 +191,21 @@ fn foot(mut values: Vec<f64>, lines: usize) -> f64 {
     values[far.unwrap_or(0)]
 }
 
+/// The path through places.
+fn polyline(places: impl Iterator<Item = Place>) -> String {
+    let mut path = String::new();
+    for [x, y] in places {
+        let letter = if path.is_empty() { 'M' } else { 'L' };
+        let _ = write!(path, "{letter}{} {}", short(x), short(y));
+    }
+    path
+}
+
 fn bands(text: &mut String, line: &Line, shape: &Shape) {
     let mut path = String::new();
     for band in &shape.bands {
-        let mut letter = 'M';
-        for slice in band {
-            let _ = write!(path, "{letter}{} {}", short(slice.x), short(slice.upper));
-            letter = 'L';
-        }
-        for slice in band.iter().rev() {
-            let _ = write!(path, "L{} {}", short(slice.x), short(slice.lower));
-        }
+        let (upper, lower) = (band.iter(), band.iter().rev());
+        path += &polyline(upper.map(|s| [s.x, s.upper]).chain(lower.map(|s| [s.x, s.lower])));
         path.push('Z');
     }
     if !path.is_empty() {
@@ -216,14 +216,8 @@ fn bands(text: &mut String, line: &Line, shape: &Shape) {
 
 fn curve(text: &mut String, line: &Line, shape: &Shape) {
     let (colour, _) = look(line);
-    let mut path = String::new();
-    for run in shape.runs.iter().filter(|run| run.len() > 1) {
-        let mut letter = 'M';
-        for [x, y] in run {
-            let _ = write!(path, "{letter}{} {}", short(*x), short(*y));
-            letter = 'L';
-        }
-    }
+    let lines = shape.runs.iter().filter(|run| run.len() > 1);
+    let path: String = lines.map(|run| polyline(run.iter().copied())).collect();
     if !path.is_empty() {
         let _ = writeln!(text, "<path d=\"{path}\" {}/>", stroke(line));
     }
@@ -275,18 +269,7 @@ fn names(text: &mut String, lines: &[Line], entries: &[Entry]) {
         }
         let _ =
             writeln!(text, "<path d=\"M{} {}h{SAMPLE}\" {}/>", short(*x), short(*y), stroke(line));
-        let whole = if *name == line.name {
-            String::new()
-        } else {
-            format!("<title>{}</title>", escaped(&line.name))
-        };
-        let _ = writeln!(
-            text,
-            "<text class=\"ink\" x=\"{}\" y=\"{}\" fill=\"{INK}\">{whole}{}</text>",
-            short(x + SAMPLE + GAP),
-            short(y + 0.35 * SIZE),
-            escaped(name)
-        );
+        legend::write(text, [x + SAMPLE + GAP, *y], name, &line.name);
     }
     *text += "</g>\n";
 }

@@ -1,8 +1,11 @@
 //! The legend: in a place without lines, or above the plot.
 
+use std::fmt::Write as _;
+
 use super::Line;
+use super::frame::{INK, short};
 use super::shape::{Area, Place, Shape};
-use super::text::{fitted, width};
+use super::text::{escaped, fitted, width};
 
 /// The size of its letters.
 pub(crate) const SIZE: f64 = 11.5;
@@ -78,14 +81,16 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
     Some(Inside { area, entries: entries.collect() })
 }
 
-/// Names in rows as wide as the plot, from the top of the paper, each behind a sample of this width and so far from the
-/// one before it; and how high they are.
+/// Names in rows as wide as the plot, below the picture's title if it has one, and how high they are. In front of each is
+/// a sample of the given width, and after it the given gap.
 pub(crate) fn above<'a>(
     names: impl Iterator<Item = &'a str>,
+    title: &str,
     [sample, gap]: [f64; 2],
     left: f64,
     room: f64,
 ) -> (Vec<Entry>, f64) {
+    let top = if title.trim().is_empty() { 6.0 } else { 28.0 };
     let (mut x, mut y) = (left, ROW / 2.0);
     let mut entries = Vec::new();
     for (line, name) in names.enumerate() {
@@ -94,10 +99,23 @@ pub(crate) fn above<'a>(
         if x > left && x + wide > left + room {
             (x, y) = (left, y + ROW);
         }
-        entries.push(Entry { line, name, at: [x, y] });
+        entries.push(Entry { line, name, at: [x, top + y] });
         x += wide + gap;
     }
     (entries, y + ROW / 2.0 + GAP)
+}
+
+/// Writes a name in the middle of its row; if it was cut to fit, the whole of it is its title.
+pub(crate) fn write(text: &mut String, [x, y]: Place, name: &str, whole: &str) {
+    let title =
+        if name == whole { String::new() } else { format!("<title>{}</title>", escaped(whole)) };
+    let _ = writeln!(
+        text,
+        "<text class=\"ink\" x=\"{}\" y=\"{}\" fill=\"{INK}\">{title}{}</text>",
+        short(x),
+        short(y + 0.35 * SIZE),
+        escaped(name)
+    );
 }
 
 /// Whether a shape stays out of a box, with a little air.
@@ -167,7 +185,7 @@ mod tests {
     fn rows_above_are_no_wider_than_the_plot() {
         let names: Vec<String> = (0..9).map(|k| "x".repeat(k * 30)).collect();
         let (entries, height) =
-            above(names.iter().map(String::as_str), [SAMPLE, 18.0], 50.0, 300.0);
+            above(names.iter().map(String::as_str), "", [SAMPLE, 18.0], 50.0, 300.0);
         assert!(entries.len() == 9 && height > 5.0 * ROW);
         for entry in entries {
             let end = entry.at[0] + SAMPLE + GAP + width(&entry.name, SIZE);

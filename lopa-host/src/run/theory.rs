@@ -2,6 +2,7 @@
 
 use lopa_core::epoch::Epoch;
 use lopa_core::node::State;
+use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::AnyProblem;
 
 use super::{Prepared, RunError};
@@ -20,15 +21,15 @@ impl Prepared {
         let problems = self.material.problems(self.experiment.problem, &samples)?;
         let problems: Vec<&AnyProblem<'_>> = problems.iter().collect();
         let seed = self.experiment.run.seed;
-        let size = |problem: &&&AnyProblem<'_>| lopa_core::problem::Problem::dimensions(**problem);
-        let largest = problems.iter().map(|problem| size(&problem));
-        let (outer, inner) =
-            largest.fold((0, 0), |(n, p), size| (n.max(size.outer), p.max(size.inner)));
+        let largest = |of: fn(Dimensions) -> usize| {
+            problems.iter().map(|problem| of(problem.dimensions())).max().unwrap_or(0)
+        };
+        let (outer, inner) = (largest(|size| size.outer), largest(|size| size.inner));
         let x = self.x0(outer);
         let zeros = vec![0.0; outer.max(inner)];
-        let start = problems.iter().map(|problem| {
-            let (n, p) = (&zeros[..outer], &zeros[..size(&problem).inner]);
-            (*problem, State { round: 0, epoch: Epoch::FIRST, x: &x, theta: p, v: p, z: n, y: n })
+        let start = problems.iter().map(|&problem| {
+            let (n, p) = (&zeros[..outer], &zeros[..problem.dimensions().inner]);
+            (problem, State { round: 0, epoch: Epoch::FIRST, x: &x, theta: p, v: p, z: n, y: n })
         });
         Ok(Theory {
             start: Exact::default().measure(start).map_err(failed)?,

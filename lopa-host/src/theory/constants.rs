@@ -4,7 +4,7 @@ use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
 use super::lipschitz::Local;
-use crate::exact::{ExactError, Solver};
+use crate::exact::{ExactError, Solver, of_nodes};
 use crate::numerics::vector::norm;
 
 /// What assumptions 2 and 3 bound, as measured at one x and the nodes' θ*(x): the smallest μ_g and the largest of the
@@ -58,12 +58,7 @@ impl Constants {
                 Self::of_one(Local::new(problem, x, theta, seed))
             })
             .collect();
-        let mut all: Option<Self> = None;
-        for (node, own) in results.into_iter().enumerate() {
-            let own = own.map_err(|error| ExactError::Node { node, error: Box::new(error) })?;
-            all = Some(all.map_or(own, |all| all.join(&own)));
-        }
-        all.ok_or(ExactError::Empty)
+        of_nodes(results)?.into_iter().reduce(|all, own| all.join(&own)).ok_or(ExactError::Empty)
     }
 
     fn of_one<P: Problem + ?Sized>(mut local: Local<'_, P>) -> Result<Self, ExactError> {

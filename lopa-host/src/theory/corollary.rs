@@ -157,35 +157,7 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::{Measurement, Residuals};
-    use crate::theory::Heterogeneity;
-    use crate::theory::testing::CONSTANTS;
-
-    /// With these constants φ = 6939, L = 4.6875, L_v* = 1.875, ω = 3/8.
-    const THEORY: Theory = Theory {
-        constants: CONSTANTS,
-        heterogeneity: Heterogeneity { b_f: 1.0, b_g: 1.0, b: 2.0 },
-        variances: Variances {
-            g_theta: 0.0,
-            g_theta_theta: 0.0,
-            g_x_theta: 0.0,
-            f_theta: 0.0,
-            f_x: 0.0,
-        },
-        rho: 0.5,
-        nodes: 4,
-        start: Measurement {
-            hypergradient: 1.0,
-            phi: 3.0,
-            inner_error: 0.0,
-            hv_error: 0.0,
-            average_variance_error: 0.0,
-            variance_error: 0.0,
-            consensus_error: 0.0,
-            gradient_error: 0.0,
-            residuals: Residuals { inner: 0.0, hv: 0.0 },
-        },
-    };
+    use crate::theory::testing::THEORY;
 
     fn assert_near(found: f64, wanted: f64) {
         assert!((found - wanted).abs() < 1.0e-12 * wanted.abs(), "{found}, not {wanted}");

@@ -9,7 +9,7 @@ use lopa_core::problem::{Point, Problem};
 use rayon::prelude::*;
 
 use crate::exact::oracle::{Memory, Oracle};
-use crate::exact::{ExactError, Solution, check_length, solve};
+use crate::exact::{ExactError, Solution, check_length, of_nodes, solve};
 use crate::numerics::vector::{dot, mean, squared_distance};
 
 /// Batches drawn for each variance.
@@ -90,10 +90,7 @@ fn length(v: &[f32]) -> f64 {
 
 fn solutions<P: Problem + Sync>(problems: &[&P], x: &[f32]) -> Result<Vec<Solution>, ExactError> {
     let solved: Vec<_> = problems.par_iter().map(|problem| solve(*problem, x, None)).collect();
-    let numbered = |(node, solved): (usize, Result<Solution, ExactError>)| {
-        solved.map_err(|error| ExactError::Node { node, error: Box::new(error) })
-    };
-    solved.into_iter().enumerate().map(numbered).collect()
+    of_nodes(solved)
 }
 
 impl Heterogeneity {
@@ -104,10 +101,8 @@ impl Heterogeneity {
     /// Names the node that cannot be solved at x, or whose θ is of another length.
     pub fn measure<P: Problem + Sync>(problems: &[&P], x: &[f32]) -> Result<Self, ExactError> {
         let needed = problems.first().ok_or(ExactError::Empty)?.dimensions().inner;
-        for (node, problem) in problems.iter().enumerate() {
-            let error = check_length("theta", problem.dimensions().inner, needed);
-            error.map_err(|error| ExactError::Node { node, error: Box::new(error) })?;
-        }
+        let lengths = problems.iter().map(|problem| problem.dimensions().inner);
+        of_nodes(lengths.map(|found| check_length("theta", found, needed)))?;
         let solutions = solutions(problems, x)?;
         let m = problems.len() as f64;
         // Column j: what every node says at θ_j*.

@@ -58,25 +58,12 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::{Measurement, Residuals};
     use crate::quadratics::QuadraticRecipe;
-    use crate::theory::testing::CONSTANTS;
-    use crate::theory::{Heterogeneity, Variances};
+    use crate::theory::Heterogeneity;
+    use crate::theory::testing::{CONSTANTS, THEORY};
 
-    fn theory(constants: Constants, heterogeneity: Heterogeneity) -> Theory {
-        let start = Measurement {
-            hypergradient: 1.0,
-            phi: 1.0,
-            inner_error: 0.0,
-            hv_error: 0.0,
-            average_variance_error: 0.0,
-            variance_error: 0.0,
-            consensus_error: 0.0,
-            gradient_error: 0.0,
-            residuals: Residuals::default(),
-        };
-        let variances = Variances::default();
-        Theory { constants, heterogeneity, variances, rho: 0.5, nodes: 4, start }
+    fn lemma(constants: Constants, heterogeneity: Heterogeneity) -> Lemma {
+        Theory { constants, heterogeneity, ..THEORY }.lemma()
     }
 
     #[test]
@@ -87,10 +74,10 @@ mod tests {
         let stiff = Constants { mu_g: 2.0, ..CONSTANTS };
         assert_eq!((stiff.c_1(), stiff.c_2()), (4.25, 5.378_906_25));
         let apart = Heterogeneity { b_f: 3.0, b_g: 2.0, b: 7.5 };
-        let Lemma { bound, care, .. } = theory(CONSTANTS, apart).lemma();
+        let Lemma { bound, care, .. } = lemma(CONSTANTS, apart);
         assert_eq!((bound, care), (67.5, Some(9.0)));
         let alike = Heterogeneity { b_f: 0.0, b_g: 0.0, b: 0.0 };
-        assert_eq!(theory(CONSTANTS, alike).lemma().care, None);
+        assert_eq!(lemma(CONSTANTS, alike).care, None);
     }
 
     #[test]
@@ -106,7 +93,7 @@ mod tests {
             let x: Vec<f32> = (0..outer).map(|i| seed as f32 / 8.0 - i as f32).collect();
             let constants = Constants::measure(problems.iter().copied(), &x, seed).unwrap();
             let measured = Heterogeneity::measure(&problems, &x).unwrap();
-            let Lemma { bound, care, .. } = theory(constants, measured).lemma();
+            let Lemma { bound, care, .. } = lemma(constants, measured);
             assert!(measured.b > 1.0e-3, "{recipe:?}: these nodes differ");
             assert!(measured.b <= bound, "{recipe:?}: {} is above {bound}", measured.b);
             // Not by being endless: this range is on the results page.
