@@ -146,7 +146,7 @@ fn what_cannot_be_drawn_in_pixels_is_refused() {
         assert!(matches!(png(&svg, scale), Err(PngError::Size { .. })), "{scale}");
     }
     let error = png("<svg", 1.0).unwrap_err();
-    assert!(error.to_string().starts_with("no SVG: "), "{error}");
+    assert!(error.to_string().starts_with("not a valid SVG: "), "{error}");
 }
 
 #[test]

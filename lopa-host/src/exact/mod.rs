@@ -26,49 +26,37 @@ pub use network::{Exact, Measurement};
 pub use solve::{Residuals, Solution, Solver, solve};
 
 /// Why an exact value could not be computed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExactError {
     /// A vector has the wrong length for the problem.
+    #[error("{name} has {found} elements, expected {needed}")]
     Length {
-        /// Which one.
+        /// Its name.
         name: &'static str,
         /// The length it must have.
         needed: usize,
         /// The length it has.
         found: usize,
     },
-    /// A number is infinite or not a number: x left the range where the problem can be evaluated.
+    /// A number is infinite or not a number: x has left the range where the problem can be evaluated.
+    #[error("{name} is not finite: x is too far out, try smaller step sizes")]
     NotFinite {
-        /// What it is.
+        /// What it belongs to.
         name: &'static str,
     },
     /// There is no node to measure.
+    #[error("the network has no nodes")]
     Empty,
     /// It happened on one node of a network.
+    #[error("node {node}: {error}")]
     Node {
         /// Its number.
         node: usize,
         /// What happened.
+        #[source]
         error: Box<ExactError>,
     },
 }
-
-impl std::fmt::Display for ExactError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Length { name, needed, found } => {
-                write!(f, "{name} has {found} elements, {needed} are needed")
-            }
-            Self::NotFinite { name } => {
-                write!(f, "{name} is not finite: x is too far out, try smaller steps")
-            }
-            Self::Empty => write!(f, "there is no node to measure"),
-            Self::Node { node, error } => write!(f, "node {node}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ExactError {}
 
 /// The results of a network's nodes, in order; the first error names its node.
 pub(crate) fn of_nodes<T>(

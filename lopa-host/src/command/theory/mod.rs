@@ -97,8 +97,8 @@ impl TheoryCommand {
             all.check = checks?;
         }
         if self.json {
-            // Plain numbers: nothing here can fail to be JSON.
-            print(&(serde_json::to_string(&all).unwrap_or_default() + "\n"))?;
+            let json = serde_json::to_string(&all).map_err(Failure::run)?;
+            print(&(json + "\n"))?;
         } else {
             print(&text::text(&all))?;
         }
