@@ -1,22 +1,21 @@
-//! What LoPA never computes: inner solutions, exact hypergradients, and the paper's measures of a run.
+//! What LoPA never computes: inner solutions, exact hypergradients, and the errors by which the paper measures a run.
 //!
 //! - [`solve`]: θ*(x), v*(x), Φ(x) and ∇Φ(x) of one node;
-//! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Measurement`].
+//! - [`Exact`]: the same for a network, from round to round, with the network's errors as a [`Measurement`].
 //!
-//! # How exact
+//! # Accuracy
 //!
-//! A problem answers in f32, so no answer can be exact beyond that. Every sum and every iterate is f64; θ* and v*
-//! are rounded to f32, because there the oracles can be asked, and their residuals are measured at the rounded
-//! values. The solvers stop when the residual is below two roundings of what it is made of, or no longer falls:
-//! 1e-7 to 1e-6 of its scale in a well-posed problem. A residual ε means an error of up to ε times the
-//! condition number in θ* and v*: with tiny regularisation read the [`Residuals`] before the rest.
+//! Problems are evaluated in f32, so no answer can be more exact than that. Every sum and every iterate is f64; θ* and
+//! v* are rounded to f32, because the oracles take f32, and their residuals are measured at the rounded values. The
+//! solvers stop when the residual is below two roundings of its terms or no longer falls: at 1e-7 to 1e-6 of its scale
+//! in a well-posed problem. A residual ε means an error of up to ε times the condition number in θ* and v*: with tiny
+//! regularisation, check the [`Residuals`] before trusting the rest.
 //!
-//! # What it costs
+//! # Cost
 //!
-//! Oracles are asked over all samples. From nothing a solution takes about ten inner gradients and, with κ the
-//! condition number of ∇²θθ g, some 7 √κ Hessian-vector products (at most 10 (p + 100)); from the solution at a
-//! point nearby, about half of that. A LoPA round costs one of each. The answer depends on the inputs alone, not on
-//! the number of threads.
+//! Oracles are evaluated over all samples. Without a guess, a solution takes about ten inner gradients and, with κ the
+//! condition number of ∇²θθ g, some 7 √κ Hessian-vector products (at most 10 (p + 100)); from the solution at a nearby
+//! point, about half of that. A LoPA round costs one of each. The answer does not depend on the number of threads.
 
 mod network;
 pub(crate) mod oracle;

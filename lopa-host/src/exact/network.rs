@@ -1,4 +1,4 @@
-//! A network measured exactly, and the errors of the paper's analysis.
+//! A network measured exactly: the errors of the paper's analysis.
 
 use lopa_core::node::State;
 use lopa_core::problem::Problem;
@@ -8,7 +8,7 @@ use super::solve::{Residuals, Solution, Solver};
 use super::{ExactError, check_length, of_nodes};
 use crate::numerics::vector::{mean, norm, squared_distance};
 
-/// The measures of the paper, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
+/// The errors of the paper's analysis, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
 ///
 /// For a vector over the network, such as θ = col{θ_i}, ‖θ‖² sums over the nodes; (1/m) makes it a mean.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -30,11 +30,11 @@ pub struct Measurement {
     pub consensus_error: f64,
     /// Gradient errors (1/m) ‖y - 1 ⊗ ȳ‖².
     pub gradient_error: f64,
-    /// The largest residuals of any node's solution: how far to trust the rest.
+    /// The largest residuals of any node's solution: they tell how far to trust the rest.
     pub residuals: Residuals,
 }
 
-/// A network's solvers, for all of a run: each measurement starts from the last one's solutions.
+/// The solvers of a network during a run: each measurement starts from the solutions of the one before.
 ///
 /// ```
 /// use lopa_core::batch::Sampler;
@@ -70,7 +70,7 @@ pub struct Exact {
     hypergradient: Vec<f64>,
 }
 
-/// What one node adds to the measurement.
+/// One node's part of the measurement.
 struct Own {
     inner: f64,
     hv: f64,
@@ -82,11 +82,11 @@ struct Own {
 impl Exact {
     /// Solves every node's inner problem at the mean of the nodes' x, rounded to f32, and measures the network.
     ///
-    /// Nodes are solved at the same time; the bits are the same for any number of threads. A network of other
-    /// sizes than last time is started anew, from the nodes' own θ and v.
+    /// Nodes are solved in parallel; the bits are the same for any number of threads. If the sizes of the network
+    /// differ from last time, the solvers start again from the nodes' own θ and v.
     ///
     /// # Errors
-    /// Refuses an empty network and nodes whose x differ in length, and names the node that could not be solved.
+    /// The network is empty, its vectors differ in length, or a node, which is named, cannot be solved.
     pub fn measure<'n, P: Problem + Sync + ?Sized + 'n>(
         &mut self,
         nodes: impl IntoIterator<Item = (&'n P, State<'n>)>,
@@ -111,7 +111,7 @@ impl Exact {
         self.x.extend(x_mean.iter().map(|&x| x as f32));
 
         let x = &self.x;
-        // In order of the nodes' numbers, whatever the threads do.
+        // In the order of the nodes, whatever the threads do.
         let results: Vec<Result<Own, ExactError>> = self
             .solvers
             .par_iter_mut()
@@ -166,7 +166,7 @@ impl Exact {
         self.solvers.iter().map(Solver::solution)
     }
 
-    /// Makes solvers of the nodes' sizes, unless there are.
+    /// Makes solvers of the nodes' sizes unless they exist.
     fn fit<P: Problem + ?Sized>(&mut self, nodes: &[(&P, State<'_>)]) -> Result<(), ExactError> {
         let fits = |solver: &Solver, state: &State<'_>| {
             let solution = solver.solution();

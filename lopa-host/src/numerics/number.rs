@@ -1,4 +1,4 @@
-//! Numbers in decimal: taken apart exactly, and written for people.
+//! Numbers in decimal, exactly, and rounded for people.
 
 /// The power of ten of the first digit of a finite number that is not zero.
 pub(crate) fn exponent(a: f64) -> i32 {
@@ -11,7 +11,7 @@ pub(crate) fn decimal(digits: i64, exponent: i32) -> f64 {
     format!("{digits}e{exponent}").parse().unwrap_or(f64::NAN)
 }
 
-/// `digits` times ten to the `exponent`, written out, with a true minus sign.
+/// `digits` times ten to the `exponent`, written in full with a true minus sign.
 pub(crate) fn written(digits: i64, exponent: i32) -> String {
     let minus = if digits < 0 { "\u{2212}" } else { "" };
     let mut word = digits.unsigned_abs().to_string();
@@ -27,7 +27,7 @@ pub(crate) fn written(digits: i64, exponent: i32) -> String {
     format!("{minus}{word}")
 }
 
-/// An exponent in raised letters.
+/// An exponent in superscript.
 pub(crate) fn raised(exponent: i32) -> String {
     let raise = |letter: char| match letter {
         '-' => '\u{207b}',

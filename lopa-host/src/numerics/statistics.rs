@@ -5,8 +5,8 @@
 pub struct Spread {
     /// The mean.
     pub mean: f64,
-    /// Where the truth may lie: the 95 % confidence interval of the mean for three runs or more, the range of two, nothing
-    /// for one.
+    /// Where the truth may lie: the 95 % confidence interval of the mean for three runs or more, the range of two,
+    /// nothing for one.
     pub band: Option<[f64; 2]>,
     /// The number of runs with a finite value.
     pub runs: usize,

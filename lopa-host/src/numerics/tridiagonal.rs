@@ -56,8 +56,8 @@ impl Tridiagonal {
             // Only rounding at the very start leads here; a bound is then all there is.
             return (sign * low, 1.0);
         }
-        // Inverse iteration. With negative elements beside the diagonal nothing ever cancels: inverse and eigenvector are
-        // positive throughout.
+        // Inverse iteration. With negative elements beside the diagonal nothing ever cancels: inverse and eigenvector
+        // are positive throughout.
         let mut vector = vec![1.0; pivots.len()];
         for _ in 0..3 {
             for i in 1..vector.len() {
@@ -77,8 +77,8 @@ impl Tridiagonal {
         self.beside.get(i).copied().unwrap_or(0.0)
     }
 
-    /// Whether the spectrum of sign · T lies above a number: all pivots of sign · T - a, which it leaves in `pivots`, are
-    /// positive. Rounding cannot make this true for a number and false for a smaller one.
+    /// Whether the spectrum of sign · T lies above a number: all pivots of sign · T - a, which it leaves in `pivots`,
+    /// are positive. Rounding cannot make this true for a number and false for a smaller one.
     fn is_above(&self, sign: f64, a: f64, pivots: &mut [f64]) -> bool {
         let mut borrowed = 0.0;
         pivots.iter_mut().zip(&self.diagonal).enumerate().all(|(i, (pivot, d))| {

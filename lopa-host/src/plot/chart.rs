@@ -11,21 +11,22 @@ use crate::record::Scale;
 /// The colours of Okabe and Ito that are dark enough on white, the clearest first.
 pub(crate) const COLOURS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"];
-/// Dashes, for those who see no colours; one fewer than colours, so that a pair comes back only after 42 lines.
+/// Dashes, for people who cannot tell the colours apart; one fewer than colours, so that a pair repeats only after 42
+/// lines.
 const DASHES: [&str; 6] = ["", "7 3", "2 2.4", "9 3 2 3", "12 4", "6 2.5 2 2.5 2 2.5"];
 
 /// Lines over a common axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Above the plot; nothing if empty, as a paper has it.
+    /// Above the plot; left out if empty, as in a paper.
     pub title: String,
     /// Below the horizontal axis.
     pub x_title: String,
     /// Along the vertical axis.
     pub y_title: String,
-    /// How the horizontal axis is divided; linear in any case if an x is not positive.
+    /// The scale of the horizontal axis; always linear if an x is not positive.
     pub x_scale: Scale,
-    /// How the vertical axis is divided; linear in any case if a y is negative, or none is positive.
+    /// The scale of the vertical axis; always linear if a y is negative or none is positive.
     pub y_scale: Scale,
     /// The lines; later ones are drawn over earlier ones.
     pub lines: Vec<Line>,
@@ -45,13 +46,13 @@ impl Chart {
         }
     }
 
-    /// Adds a line with the first look that no line has.
+    /// Adds a line with the first look that is not in use.
     pub fn add(&mut self, line: Line) {
         let look = (0..).find(|look| self.lines.iter().all(|line| line.look != *look));
         self.lines.push(Line { look: look.unwrap_or(0), ..line });
     }
 
-    /// The picture.
+    /// The picture as SVG.
     #[must_use]
     pub fn svg(&self) -> String {
         let (x_axis, y_axis) = self.axes();
@@ -107,8 +108,8 @@ impl Chart {
         text + "</svg>\n"
     }
 
-    /// Whether triangles at the foot of a logarithmic axis stand for zeros, or for points far below it: a caption may
-    /// say so.
+    /// Whether triangles at the foot of a logarithmic axis mark zeros or points far below it, which a caption may
+    /// explain.
     #[must_use]
     pub fn has_marks(&self) -> bool {
         let (x_axis, y_axis) = self.axes();
@@ -116,7 +117,7 @@ impl Chart {
         self.lines.iter().any(|line| !Shape::new(line, &x_axis, &y_axis, &area).below.is_empty())
     }
 
-    /// Both axes, wide enough for all there is to see.
+    /// Both axes, wide enough for all points and bands.
     fn axes(&self) -> (Axis, Axis) {
         let points = || {
             let all = self.lines.iter().flat_map(|line| &line.points);
@@ -146,7 +147,7 @@ impl Chart {
         }
         let foot = foot(positive, self.lines.len());
         let seen = values().filter(|&y| y >= foot);
-        // On powers a band may reach down to zero: one decade of it says enough.
+        // On a logarithmic axis a band may reach down to zero: one decade of it is enough.
         let ends = banded.iter().flatten().map(|end| end.max(foot / 10.0));
         (x_axis, Axis::new(seen.chain(ends), Scale::Logarithmic, 5, 0.05))
     }
@@ -157,11 +158,11 @@ impl Chart {
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
-    /// x and y; what is not finite is a gap.
+    /// Pairs of x and y; values that are not finite leave a gap.
     pub points: Vec<[f64; 2]>,
-    /// From where to where, for every point, the truth may lie; what is not finite is a gap.
+    /// For every point, the interval in which the truth may lie; values that are not finite leave a gap.
     pub band: Option<Vec<[f64; 2]>>,
-    /// Which colour and dashes, from 0: the same run looks the same in every chart.
+    /// The number of its colour and dashes, from 0: the same run looks the same in every chart.
     pub look: usize,
 }
 
@@ -173,13 +174,13 @@ impl Line {
     }
 }
 
-/// What a line looks like.
+/// The colour and the dashes of a line.
 fn look(line: &Line) -> (&'static str, &'static str) {
     (COLOURS[line.look % COLOURS.len()], DASHES[line.look % DASHES.len()])
 }
 
-/// The least value that a logarithmic axis has to show: a few far below all others would press these together, as does
-/// the rounding error that is left of a consensus at the start. They are marked at the foot instead.
+/// The least value that a logarithmic axis has to show. A few values far below all others, such as the rounding error
+/// of a consensus at the start, would squeeze the rest together; they are marked at the foot instead.
 fn foot(mut values: Vec<f64>, lines: usize) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let decades = |low: f64, high: f64| libm::log10(high) - libm::log10(low);
@@ -222,7 +223,7 @@ fn curve(text: &mut String, line: &Line, shape: &Shape) {
         let _ = writeln!(text, "<path d=\"{path}\" {}/>", stroke(line));
     }
     for run in &shape.runs {
-        // A point alone would not be seen.
+        // A single point would not be visible as a line.
         if shape.marked || run.len() == 1 {
             for [x, y] in run {
                 let (x, y) = (short(*x), short(*y));

@@ -7,23 +7,23 @@ use super::frame::{INK, short};
 use super::shape::{Area, Place, Shape};
 use super::text::{escaped, fitted, width};
 
-/// The size of its letters.
+/// Its font size.
 pub(crate) const SIZE: f64 = 11.5;
-/// From one row to the next.
+/// The height of a row.
 pub(crate) const ROW: f64 = 16.0;
-/// The length of a piece of line.
+/// The length of a sample of a line.
 pub(crate) const SAMPLE: f64 = 26.0;
-/// Between a piece of line and its name, and around the whole.
+/// The space between a sample and its name, and around the legend.
 pub(crate) const GAP: f64 = 6.0;
 
 /// A name and where it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// What it stands for, by its number.
+    /// The number of the line or part it stands for.
     pub line: usize,
     /// Its name, cut to fit.
     pub name: String,
-    /// Where its piece of line begins, in the middle of the row.
+    /// Where its sample starts, in the middle of the row.
     pub at: Place,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Inside {
     pub entries: Vec<Entry>,
 }
 
-/// Whether there is something to explain.
+/// Whether a legend is needed.
 pub(crate) fn needed(lines: &[Line], y_title: &str) -> bool {
     match lines {
         [] => false,
@@ -54,7 +54,7 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
         return None;
     }
     let free = [plot.width - size[0] - 8.0, plot.height - size[1] - 8.0];
-    // Right before left, top before bottom, corners before what lies between.
+    // Right before left, top before bottom, corners before the places between them.
     let places = [
         [1.0, 0.0],
         [1.0, 1.0],
@@ -81,8 +81,8 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
     Some(Inside { area, entries: entries.collect() })
 }
 
-/// Names in rows as wide as the plot, below the picture's title if it has one, and how high they are. In front of each is
-/// a sample of the given width, and after it the given gap.
+/// Names in rows as wide as the plot, below the picture's title if it has one, and how high they are. In front of each
+/// is a sample of the given width, and after it the given gap.
 pub(crate) fn above<'a>(
     names: impl Iterator<Item = &'a str>,
     title: &str,
@@ -118,7 +118,7 @@ pub(crate) fn write(text: &mut String, [x, y]: Place, name: &str, whole: &str) {
     );
 }
 
-/// Whether a shape stays out of a box, with a little air.
+/// Whether a shape stays out of a box and a small margin around it.
 fn clear(shape: &Shape, area: &Area) -> bool {
     let (low, high) =
         ([area.left - 5.0, area.top - 5.0], [area.right() + 5.0, area.bottom() + 5.0]);
@@ -138,7 +138,7 @@ fn clear(shape: &Shape, area: &Area) -> bool {
     lines && bands && !shape.below.iter().any(within)
 }
 
-/// Whether a straight line crosses a box: it is cut off at each side in turn.
+/// Whether a straight line crosses a box: it is clipped at each side in turn.
 fn crosses(a: Place, b: Place, low: Place, high: Place) -> bool {
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
     for i in 0..2 {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_legend_keeps_off_the_lines() {
+    fn the_legend_avoids_the_lines() {
         let lines = ["one", "two"].map(|name| Line::new(name, Vec::new()));
         let falling = shape(&[[0.0, 0.0], [40.0, 180.0], [400.0, 195.0]]);
         let found = inside(&lines, &[falling], &PLOT).unwrap();
@@ -175,7 +175,7 @@ mod tests {
         let rising = shape(&[[0.0, 200.0], [40.0, 20.0], [400.0, 5.0]]);
         let found = inside(&lines, &[rising], &PLOT).unwrap();
         assert!(found.area.left > 200.0 && found.area.bottom() > 180.0, "{found:?}");
-        // A line to and fro leaves no room.
+        // A zigzag across the plot leaves no room.
         let everywhere: Vec<Place> =
             (0..40).map(|k| [f64::from(k) * 10.0, f64::from(k % 2) * 200.0]).collect();
         assert_eq!(inside(&lines, &[shape(&everywhere)], &PLOT), None);

@@ -1,18 +1,18 @@
-//! Plots for reports and papers: one drawing, as SVG and as PNG.
+//! Plots for reports and papers, as SVG and PNG.
 //!
-//! The SVG is written here and not by a plotting library: those at hand have no minor ticks and raised exponents on
-//! logarithmic axes, no gaps, no dashes that survive thinning, and put the legend over the lines. What is drawn:
+//! The SVG is written here rather than by a plotting library: the available ones lack minor ticks and raised exponents
+//! on logarithmic axes, gaps, and dashes that survive thinning, and they put the legend over the lines. A [`Chart`] has
 //!
-//! - colours that the colour-blind can tell apart (Okabe and Ito), each with dashes of its own for print in grey;
-//! - a legend in a corner without lines, or above the plot if there is none;
-//! - nothing that is not there, and nothing hidden: what is no number is a gap; zero on a logarithmic axis is a small
-//!   triangle at its foot, so is a point that alone would stretch it by decades; a negative value makes it linear;
-//! - thousands of points as what can be seen of them, extremes kept.
+//! - colours that colour-blind people can tell apart (Okabe and Ito), each with its own dashes for print in grey;
+//! - a legend in a corner without lines, or above the plot if there is no such corner;
+//! - no invented and no hidden values: NaN is a gap; zero on a logarithmic axis is a small triangle at its foot, and so
+//!   is a point that would stretch the axis by decades on its own; a negative value makes the axis linear;
+//! - only the visible ones of thousands of points, including all extremes.
 //!
-//! [`Bars`] are counts in parts, such as the classes of every node's samples, in the same look.
+//! [`Bars`] are stacked counts in the same style, such as the classes of every node's samples.
 //!
-//! The same chart gives the same bytes everywhere. [`png`] needs no fonts on the machine: it brings Arimo along,
-//! and signs of DejaVu Sans (`fonts/README.md` has their licences).
+//! The same chart gives the same bytes everywhere. [`png`] does not depend on installed fonts: it contains Arimo and
+//! the mathematical symbols of DejaVu Sans (see `fonts/README.md` for their licences).
 //!
 //! ```
 //! use lopa_host::plot::{Chart, Line};

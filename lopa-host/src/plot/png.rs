@@ -1,4 +1,4 @@
-//! Pictures as PNG, without any font of the machine.
+//! Pictures as PNG, independent of installed fonts.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,10 +6,10 @@ use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Source};
 use resvg::usvg::{ImageHrefResolver, Options, Tree};
 
-/// The most pixels of a picture: a poster, not the memory of the machine.
+/// The most pixels of a picture: enough for a poster, and no threat to memory.
 const MOST: f32 = 64e6;
 
-/// Regular and bold letters, and mathematical signs: read once.
+/// Regular and bold letters and mathematical symbols, loaded once.
 static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::new();
     for data in [
@@ -44,18 +44,18 @@ pub enum PngError {
     Encode(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// A picture in pixels, on white; with `scale` 1 as many as the SVG has units, 3 is good for print.
+/// A picture in pixels, on white. With a `scale` of 1 it has as many pixels as the SVG has units; 3 is good for print.
 ///
-/// For the pictures of [`Chart::svg`](super::Chart::svg) and [`drawing::svg`](crate::topology::drawing::svg). Letters
-/// that the fonts of the plots lack (they have Latin, Greek and Cyrillic ones, and mathematical signs) are left out.
+/// For the pictures of [`Chart::svg`](super::Chart::svg) and [`drawing::svg`](crate::topology::drawing::svg).
+/// Characters that are not in the fonts (Latin, Greek, Cyrillic and mathematical symbols) are left out.
 ///
 /// # Errors
-/// The text is no SVG, or the picture is too large, or has no size at all.
+/// The text is not an SVG, or the picture is too large or empty.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     let options = Options {
         fontdb: FONTS.clone(),
         font_family: "Arimo".into(),
-        // A picture loads no other file.
+        // A picture must not load other files.
         image_href_resolver: ImageHrefResolver {
             resolve_data: Box::new(|_, _, _| None),
             resolve_string: Box::new(|_, _| None),

@@ -9,7 +9,7 @@ const WIDTHS: [u16; 95] = [
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// Text as XML and HTML have it; what XML cannot say at all is left out.
+/// Text escaped for XML and HTML; characters that XML does not allow are left out.
 ///
 /// ```
 /// assert_eq!(lopa_host::plot::escaped("a < \"b\"\u{0}"), "a &lt; &quot;b&quot;");
@@ -33,14 +33,14 @@ pub fn escaped(text: &str) -> String {
     result
 }
 
-/// As a heading or a sentence begins.
+/// The text with a capital first letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// How wide a letter is, as a share of the size; what is not in the table, about.
+/// The width of a letter as a fraction of the font size; approximate if it is not in the table.
 fn letter(letter: char) -> f64 {
     match letter {
         ' '..='~' => f64::from(WIDTHS[letter as usize - ' ' as usize]) / 1000.0,
@@ -52,12 +52,12 @@ fn letter(letter: char) -> f64 {
     }
 }
 
-/// How wide a text is.
+/// The width of a text.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     size * text.chars().map(letter).sum::<f64>()
 }
 
-/// The text, or its beginning and end with an ellipsis between, no wider than `room`.
+/// The text if it is no wider than `room`, or else its beginning and end with an ellipsis between them.
 ///
 /// Names of runs often differ only at their end.
 pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
@@ -72,7 +72,7 @@ pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
         let (head, tail) = (&letters[..kept - tail], &letters[letters.len() - tail..]);
         head.iter().chain(&['\u{2026}']).chain(tail).collect()
     };
-    // As many letters as fit; nothing useful is shorter than one letter.
+    // As many letters as fit, but at least one.
     let (mut least, mut most) = (1, letters.len().max(1));
     while most - least > 1 {
         let middle = usize::midpoint(least, most);

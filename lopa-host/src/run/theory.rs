@@ -1,4 +1,4 @@
-//! What the paper's theory knows of an experiment.
+//! The paper's theory applied to an experiment.
 
 use lopa_core::epoch::Epoch;
 use lopa_core::node::State;
@@ -10,11 +10,11 @@ use crate::exact::Exact;
 use crate::theory::{Constants, Heterogeneity, Theory, Variances};
 
 impl Prepared {
-    /// Measures the constants of the assumptions where the run starts. For 784 features it takes some seconds, for a
-    /// large shared layer minutes.
+    /// Measures the constants of the assumptions where the run starts. This takes seconds for 784 features, and minutes
+    /// for a large shared layer.
     ///
     /// # Errors
-    /// Says which node's problem cannot be evaluated there.
+    /// A node, which is named, has a problem that cannot be evaluated there.
     pub fn theory(&self) -> Result<Theory, RunError> {
         let failed = |error| RunError::Input(format!("theory: {error}"));
         let samples = self.material.samples()?;

@@ -11,7 +11,7 @@ use crate::numerics::vector::{dot, norm, normalise, orthogonalise};
 
 /// The largest element of a step of a central difference, whose truncation error is about a ten-thousandth of this.
 const STEP: f64 = 1.0 / 64.0;
-/// How exact a product in f32 is, and a difference of two.
+/// The relative errors of a product in f32, and of a difference of two.
 const PRODUCT: f64 = 1.0e-7;
 const DIFFERENCE: f64 = 1.0e-4;
 /// The most vectors in whose span the norm of the cross derivative is sought.
@@ -21,7 +21,7 @@ const STARTS: u32 = 4;
 const ROUNDS: usize = 4;
 const POWER: usize = 3;
 
-/// A problem at (x, θ).
+/// The derivatives of a problem at (x, θ).
 pub(super) struct Local<'a, P: ?Sized> {
     problem: &'a P,
     x: &'a [f32],
@@ -235,8 +235,8 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
     /// The gradient in v of w'∂(∇²xθ g · v): ∇θ g differentiated in x along w and then along a direction.
     fn mixed_along(&mut self, w: &[f64], direction: &Direction, out: &mut [f64]) {
         self.hessian_along((Some(w), None), &direction.theta, out);
-        // The rest is the second derivative of ∇θ g in x along w and d: a quarter of the one along w + d less the one along
-        // w - d.
+        // The rest is the second derivative of ∇θ g in x along w and d: a quarter of the one along w + d less the one
+        // along w - d.
         let mut second = |sign: f64| {
             let along: Vec<f64> = w.iter().zip(&direction.x).map(|(w, d)| w + sign * d).collect();
             let largest = largest(along.iter());

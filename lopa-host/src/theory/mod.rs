@@ -26,19 +26,19 @@ pub use lyapunov::Coefficients;
 
 use crate::exact::Measurement;
 
-/// What the paper's theory knows of a network.
+/// All that the paper's bounds depend on, measured where a run starts.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Theory {
-    /// μ_g, the L and the C.
+    /// μ_g, the L and the C of assumptions 2 and 3.
     pub constants: Constants,
-    /// The b.
+    /// The b of assumption 4.
     pub heterogeneity: Heterogeneity,
-    /// The σ.
+    /// The σ of assumption 5.
     pub variances: Variances,
     /// ρ = ‖W - 11'/m‖².
     pub rho: f64,
-    /// m.
+    /// m, the number of nodes.
     pub nodes: usize,
-    /// Where the run starts.
+    /// The network's errors at the start.
     pub start: Measurement,
 }

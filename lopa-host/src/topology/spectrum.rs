@@ -1,9 +1,9 @@
 //! How fast a network mixes: rho = ‖W - 11'/m‖², the square of W's second largest absolute eigenvalue.
 //!
 //! The eigenvalues come from Lanczos' method on I - W, with the constant vector projected out in every step. No other
-//! vector is kept orthogonal, so the memory is that of a few vectors, a step costs no more than a round of mixing, and a
-//! thousand steps are no trouble. Long thin networks, such as a ring, need many more: there the low end comes from the
-//! inverse, by elimination. A network that takes too much work to eliminate has short ways between its nodes, and
+//! vector is kept orthogonal, so the memory is that of a few vectors, a step costs no more than a round of mixing, and
+//! a thousand steps are no trouble. Long thin networks, such as a ring, need many more: there the low end comes from
+//! the inverse, by elimination. A network that takes too much work to eliminate has short ways between its nodes, and
 //! Lanczos' method is quick. Only + - * / and square roots are used: the same bits on every machine.
 
 use lopa_core::draw::{Draws, Purpose};
