@@ -4,7 +4,7 @@ use lopa_core::node::State;
 use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
-use super::solve::{Residuals, Solution, Solver};
+use super::solve::{Residuals, Solver};
 use super::{ExactError, check_length, of_nodes};
 use crate::numerics::vector::{mean, norm, squared_distance};
 
@@ -66,17 +66,7 @@ pub struct Measurement {
 #[derive(Debug, Clone, Default)]
 pub struct Exact {
     solvers: Vec<Solver>,
-    x: Vec<f32>,
     hypergradient: Vec<f64>,
-}
-
-/// One node's part of the measurement.
-struct Own {
-    inner: f64,
-    hv: f64,
-    variance: f64,
-    consensus: f64,
-    gradient: f64,
 }
 
 impl Exact {
@@ -107,30 +97,29 @@ impl Exact {
         let x_mean = mean(nodes.iter().map(|(_, state)| state.x));
         let y_mean = mean(nodes.iter().map(|(_, state)| state.y));
         let z_mean = mean(nodes.iter().map(|(_, state)| state.z));
-        self.x.clear();
-        self.x.extend(x_mean.iter().map(|&x| x as f32));
+        let x: Vec<f32> = x_mean.iter().map(|&x| x as f32).collect();
 
-        let x = &self.x;
         // In the order of the nodes, whatever the threads do.
-        let results: Vec<Result<Own, ExactError>> = self
+        let results: Vec<Result<[f64; 5], ExactError>> = self
             .solvers
             .par_iter_mut()
             .zip(&nodes)
             .map(|(solver, (problem, state))| {
-                let solution = solver.solve(*problem, x)?;
-                Ok(Own {
-                    inner: squared_distance(state.theta, &solution.theta),
-                    hv: squared_distance(state.v, &solution.v),
-                    variance: squared_distance(state.z, &solution.hypergradient),
-                    consensus: squared_distance(state.x, &x_mean),
-                    gradient: squared_distance(state.y, &y_mean),
-                })
+                let solution = solver.solve(*problem, &x)?;
+                Ok([
+                    squared_distance(state.theta, &solution.theta),
+                    squared_distance(state.v, &solution.v),
+                    squared_distance(state.z, &solution.hypergradient),
+                    squared_distance(state.x, &x_mean),
+                    squared_distance(state.y, &y_mean),
+                ])
             })
             .collect();
         let own = of_nodes(results)?;
 
         let m = own.len() as f64;
-        let average = |of: fn(&Own) -> f64| own.iter().map(of).sum::<f64>() / m;
+        let [inner_error, hv_error, variance_error, consensus_error, gradient_error] =
+            std::array::from_fn(|error| own.iter().map(|own| own[error]).sum::<f64>() / m);
         let solutions = || self.solvers.iter().map(Solver::solution);
         self.hypergradient = mean(solutions().map(|solution| &solution.hypergradient[..]));
         let largest =
@@ -139,31 +128,20 @@ impl Exact {
         Ok(Measurement {
             hypergradient: length * length,
             phi: solutions().map(|s| s.phi).sum::<f64>() / m,
-            inner_error: average(|own| own.inner),
-            hv_error: average(|own| own.hv),
+            inner_error,
+            hv_error,
             average_variance_error: squared_distance(&self.hypergradient, &z_mean),
-            variance_error: average(|own| own.variance),
-            consensus_error: average(|own| own.consensus),
-            gradient_error: average(|own| own.gradient),
+            variance_error,
+            consensus_error,
+            gradient_error,
             residuals: Residuals { inner: largest(|r| r.inner), hv: largest(|r| r.hv) },
         })
-    }
-
-    /// x̄ of the last measurement.
-    #[must_use]
-    pub fn x(&self) -> &[f32] {
-        &self.x
     }
 
     /// ∇Φ(x̄) of the last measurement.
     #[must_use]
     pub fn hypergradient(&self) -> &[f64] {
         &self.hypergradient
-    }
-
-    /// The nodes' solutions of the last measurement.
-    pub fn solutions(&self) -> impl ExactSizeIterator<Item = &Solution> {
-        self.solvers.iter().map(Solver::solution)
     }
 
     /// Makes solvers of the nodes' sizes unless they exist.
