@@ -8,10 +8,12 @@
 //! - [`network`]: the nodes of any algorithm in one process;
 //! - [`linked`]: LoPA's nodes over links, in simulated time, with [`fault`]s;
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
+//! - [`theory`]: the constants, bounds and step sizes of the paper, measured and checked;
 //! - [`chips`]: a network as blobs for chips, what they need, and the boards there is firmware for;
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
 //! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
 //! - [`paper`]: the paper's experiments, each a file with its claim and the rule that judges it;
+//! - [`numerics`]: statistics of runs, numbers for people, and linear algebra;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
@@ -28,6 +30,7 @@ pub mod key;
 pub mod linked;
 pub mod metrics;
 pub mod network;
+pub mod numerics;
 pub mod paper;
 pub mod plot;
 mod purposes;
@@ -36,6 +39,7 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod sweep;
+pub mod theory;
 pub mod topology;
 pub mod tune;
 pub mod words;

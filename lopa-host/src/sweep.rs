@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::algorithms::AlgorithmTable;
 use crate::config::Experiment;
 use crate::metrics::{Choice, Metric};
-use crate::plot::{Spread, spread};
+use crate::numerics::{Spread, spread};
 use crate::record::{Column, Record, Scale};
 use crate::run::{Outcome, Prepared, RunError};
 

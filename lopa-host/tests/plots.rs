@@ -95,7 +95,7 @@ fn any_figures_give_a_picture() {
             assert!(svg.len() < 100_000, "{} bytes", svg.len());
             assert_eq!(svg, chart.svg());
             assert_eq!(
-                words(&svg).iter().any(|word| word == "no figures"),
+                words(&svg).iter().any(|word| word == "no data"),
                 points.iter().all(|p| p.iter().any(|a| !a.is_finite()))
             );
         }
@@ -146,7 +146,7 @@ fn what_cannot_be_drawn_in_pixels_is_refused() {
         assert!(matches!(png(&svg, scale), Err(PngError::Size { .. })), "{scale}");
     }
     let error = png("<svg", 1.0).unwrap_err();
-    assert!(error.to_string().starts_with("no SVG: "), "{error}");
+    assert!(error.to_string().starts_with("not a valid SVG: "), "{error}");
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::common::{NETWORK, lopa, network, said};
 use lopa_core::node::Scheme;
 use lopa_host::config::Experiment;
-use lopa_host::exact::{Check, Corollary, Ended, Theory, Verdict};
 use lopa_host::metrics::{Choice, Metric};
 use lopa_host::run::{CheckRuns, Checks, Prepared};
+use lopa_host::theory::{Check, Corollary, Ended, Theory, Verdict};
 
-/// Different quadratics: what constants can be had of them exactly.
+/// Different quadratics, whose constants can be measured exactly.
 const QUADRATIC: &str = r#"
 [network]
 nodes = 4
@@ -31,10 +31,10 @@ x0 = 1.0
 "#;
 
 fn number(value: &serde_json::Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
-/// What the command prints of a text in a file.
+/// What the command prints for a file with this text.
 fn printed(text: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("network.toml"), text).unwrap();
@@ -57,7 +57,7 @@ fn checked(text: &str, seeds: u16) -> (Prepared, Theory, Checks) {
     let runs = CheckRuns::new(&prepared, &theory, 0.5, seeds);
     let (rounds, stop) = (runs.rounds(), AtomicBool::new(false));
     let checks = runs.run(&stop, || _ = ticks.fetch_add(1, Ordering::Relaxed)).unwrap().unwrap();
-    assert_eq!(ticks.into_inner(), rounds, "every round is heard of");
+    assert_eq!(ticks.into_inner(), rounds, "every round is reported");
     (prepared, theory, checks)
 }
 
@@ -70,14 +70,14 @@ fn constants_and_step_sizes_are_printed() {
         "kappa",
         "  M  ",
         "b_g^2",
-        "lemma 1 is ",
-        " times too careful",
+        "lemma 1's bound is ",
+        " times the measured b^2",
         "s_f,theta^2",
         "corollary 1, LG, 60 rounds",
         "corollary 2, GT, 60 rounds",
         "  u  ",
         "  u'  ",
-        "u' decided it",
+        "limited by u'",
         "a0/(alpha (K+1))",
         "a1 alpha",
         "a2 alpha^2",
@@ -85,9 +85,9 @@ fn constants_and_step_sizes_are_printed() {
     ] {
         assert!(text.contains(word), "{word}: {text}");
     }
-    assert!(!text.contains("check"), "nobody asked for it: {text}");
+    assert!(!text.contains("check"), "without --check: {text}");
     let json = json(NETWORK, &["--tau", "0.25"]);
-    // g is a regression's mean loss plus 2 e^-3 in the diagonal of its Hessian: that is the least it curves.
+    // g is the mean loss of a regression plus 2 e^-3 on the diagonal of its Hessian, so mu_g is at least that.
     let constants = &json["theory"]["constants"];
     let mu = number(&constants["mu_g"]);
     assert!((0.0995..1.0).contains(&mu), "{mu}");
@@ -123,9 +123,9 @@ fn full_batches_have_the_deterministic_corollaries() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn wrong_arguments_are_refused() {
     for (arguments, word) in [
-        (&["--tau", "1"][..], "--tau 1 is out of range"),
+        (&["--tau", "1"][..], "--tau must be above 0 and below 1, got 1"),
         (&["--seeds", "3"], "--check"),
         (&["--check", "--seeds", "0"], "0 is not in 1..=1000"),
     ] {
@@ -146,7 +146,7 @@ fn runs_on_quadratics_stay_below_a_bound_that_standing_still_does_not_meet() {
         assert_eq!((check.verdict, course.seeds), (Verdict::Below, 1), "{check:?}");
         assert!(check.bound < theory.start.hypergradient, "{check:?}");
         assert!(course.moved > 0.1 && course.mean > 0.0, "{check:?}");
-        // A judge that could say no: with a bound a hundred times lower it does.
+        // The check can fail: with a bound a hundred times lower it does.
         let corollary = theory.corollary(scheme, 0.5, 40_000).unwrap();
         let low = Corollary { bound: corollary.bound / 100.0, ..corollary };
         let strict = Check::judge(&low, Ended::Well(course));
@@ -165,7 +165,7 @@ fn noisy_runs_stay_below_the_bound() {
         assert_eq!((check.verdict, check.course.unwrap().seeds), (Verdict::Below, 3), "{check:?}");
         assert!(check.course.unwrap().moved > 0.0);
     }
-    // Seeds draw batches: another number of them, another mean. The first is the file's own run.
+    // Seeds determine the batches, so the mean depends on their number. The first seed is the file's own run.
     let stop = AtomicBool::new(false);
     let one = CheckRuns::new(&prepared, &theory, 0.5, 1).run(&stop, || ()).unwrap().unwrap();
     let [own, of_three] = [one, checks].map(|checks| checks.practice.unwrap().course.unwrap().mean);
@@ -179,7 +179,7 @@ fn noisy_runs_stay_below_the_bound() {
     assert_eq!(figures.len(), 61, "rounds 0 to 60");
     let mean = figures.iter().sum::<f64>() / 61.0;
     assert!((own / mean - 1.0).abs() < 1.0e-3, "{own}, not {mean}");
-    // Somebody who stops it gets nothing half done.
+    // An interrupted check returns nothing.
     stop.store(true, Ordering::Relaxed);
     let stopped = CheckRuns::new(&prepared, &theory, 0.5, 1).run(&stop, || ()).unwrap();
     assert_eq!(stopped, None);
@@ -192,12 +192,12 @@ fn the_command_checks() {
     assert_eq!(status, Some(0), "{text}");
     for word in [
         "check, with the constants measured at x0",
-        "over rounds 0 to 300, 142 of them measured",
+        "over rounds 0 to 300, measured in 142 of them",
         "LG measured",
         "GT measured",
         "below the bound by a factor of",
         "so standing still would pass too",
-        "practice takes alpha",
+        "the file's own steps (alpha 0.1) measured",
         "`lopa tune` finds such steps",
     ] {
         assert!(text.contains(word), "{word}: {text}");
@@ -213,14 +213,14 @@ fn the_command_checks() {
     let practice = &plain["check"]["practice"];
     let larger = f64::from(0.1_f32) / number(&plain["lg"]["alpha"]);
     assert!((number(&practice["larger"]) / larger - 1.0).abs() < 1.0e-12, "{plain}");
-    // Neither threads nor links change what is learned.
+    // Neither threads nor links change the result.
     for other in [
         json(&short, &["--check", "--threads", "1"]),
         json(&format!("{short}[links]\n"), &["--check"]),
     ] {
         assert_eq!(other, plain);
     }
-    // Another algorithm's steps are not LoPA's practice.
+    // The steps of another algorithm are not compared.
     let other =
         short.replace("lopa-lg", "spdb").replace("gamma = 0.3\n", "").replace("tau = 0.5\n", "");
     let other = json(&other, &["--check"]);
@@ -234,7 +234,7 @@ fn the_command_checks() {
 fn steps_that_f32_cannot_take_check_nothing() {
     let (status, text) = printed(NETWORK, &["--check", "--seeds", "2"]);
     assert_eq!(status, Some(0), "{text}");
-    for word in ["x never moved, nothing is checked", "100 % of its steps", "over 2 seeds"] {
+    for word in ["x never moved, so nothing is checked", "100 % of its steps", "over 2 seeds"] {
         assert!(text.contains(word), "{word}: {text}");
     }
     assert!(!text.contains("below the bound"), "{text}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lopa_host::config::Experiment;
 use lopa_host::metrics;
-use lopa_host::plot::number;
+use lopa_host::numerics::number;
 use lopa_host::record::Record;
 use lopa_host::report::{Outputs, captioned};
 use lopa_host::report::{Report, Table, averaged};

@@ -1,105 +1,76 @@
-//! What LoPA never computes: inner solutions, exact hypergradients, and the paper's measures of a run.
+//! What LoPA never computes: inner solutions, exact hypergradients, and the errors by which the paper measures a run.
 //!
 //! - [`solve`]: θ*(x), v*(x), Φ(x) and ∇Φ(x) of one node;
-//! - [`Exact`]: the same for a network, from round to round, and the errors a run is judged by as [`Figures`];
-//! - [`Constants`]: what the paper's assumptions bound, measured at a point;
-//! - [`Heterogeneity`] and [`Variances`]: how far nodes differ, and batches from the whole;
-//! - [`Theory`]: the step sizes of the corollaries, from all of these, and the bound of lemma 1;
-//! - [`Check`]: whether runs stay below a corollary's bound;
-//! - [`Coefficients`]: the Lyapunov function V of theorems 1 and 2.
+//! - [`Exact`]: the same for a network, from round to round, with the network's errors as a [`Measurement`].
 //!
-//! # How exact
+//! # Accuracy
 //!
-//! A problem answers in f32, so no answer can be exact beyond that. Every sum and every iterate is f64; θ* and v*
-//! are rounded to f32, because there the oracles can be asked, and their residuals are measured at the rounded
-//! values. The solvers stop when the residual is below two roundings of what it is made of, or no longer falls:
-//! 1e-7 to 1e-6 of its scale in a well-posed problem. A residual ε means an error of up to ε times the
-//! condition number in θ* and v*: with tiny regularisation read the [`Residuals`] before the figures.
+//! Problems are evaluated in f32, so no answer can be more exact than that. Every sum and every iterate is f64; θ* and
+//! v* are rounded to f32, because the oracles take f32, and their residuals are measured at the rounded values. The
+//! solvers stop when the residual is below two roundings of its terms or no longer falls: at 1e-7 to 1e-6 of its scale
+//! in a well-posed problem. A residual ε means an error of up to ε times the condition number in θ* and v*: with tiny
+//! regularisation, check the [`Residuals`] before trusting the rest.
 //!
-//! # What it costs
+//! # Cost
 //!
-//! Oracles are asked over all samples. From nothing a solution takes about ten inner gradients and, with κ the
-//! condition number of ∇²θθ g, some 7 √κ Hessian-vector products (at most 10 (p + 100)); from the solution at a
-//! point nearby, about half of that. A LoPA round costs one of each. The answer depends on the inputs alone, not on
-//! the number of threads.
+//! Oracles are evaluated over all samples. Without a guess, a solution takes about ten inner gradients and, with κ the
+//! condition number of ∇²θθ g, some 7 √κ Hessian-vector products (at most 10 (p + 100)); from the solution at a nearby
+//! point, about half of that. A LoPA round costs one of each. The answer does not depend on the number of threads.
 
-mod check;
-mod conjugate;
-mod constants;
-mod corollary;
-mod lemma;
-mod lipschitz;
-mod lyapunov;
 mod network;
-mod oracle;
+pub(crate) mod oracle;
 mod solve;
-mod spectrum;
-mod spread;
-#[cfg(test)]
-mod testing;
 
-pub use check::{Check, Course, Ended, Verdict};
-pub use constants::Constants;
-pub use corollary::{Corollary, Limit, Theory};
-pub use lemma::Lemma;
-pub use lyapunov::Coefficients;
-pub use network::{Exact, Figures};
+pub use network::{Exact, Measurement};
 pub use solve::{Residuals, Solution, Solver, solve};
-pub use spread::{Heterogeneity, Variances};
 
-/// Why an exact figure could not be had.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why an exact value could not be computed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExactError {
     /// A vector has the wrong length for the problem.
+    #[error("{name} has {found} elements, expected {needed}")]
     Length {
-        /// Which one.
+        /// Its name.
         name: &'static str,
         /// The length it must have.
         needed: usize,
         /// The length it has.
         found: usize,
     },
-    /// A number is infinite or not a number: x left the range where the problem can be evaluated.
+    /// A number is infinite or not a number: x has left the range where the problem can be evaluated.
+    #[error("{name} is not finite: x is too far out, try smaller step sizes")]
     NotFinite {
-        /// What it is.
+        /// What it belongs to.
         name: &'static str,
     },
     /// There is no node to measure.
+    #[error("the network has no nodes")]
     Empty,
     /// It happened on one node of a network.
+    #[error("node {node}: {error}")]
     Node {
         /// Its number.
         node: usize,
         /// What happened.
+        #[source]
         error: Box<ExactError>,
     },
 }
 
-impl std::fmt::Display for ExactError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Length { name, needed, found } => {
-                write!(f, "{name} has {found} elements, {needed} are needed")
-            }
-            Self::NotFinite { name } => {
-                write!(f, "{name} is not finite: x is too far out, try smaller steps")
-            }
-            Self::Empty => write!(f, "there is no node to measure"),
-            Self::Node { node, error } => write!(f, "node {node}: {error}"),
-        }
-    }
+/// The results of a network's nodes, in order; the first error names its node.
+pub(crate) fn of_nodes<T>(
+    results: impl IntoIterator<Item = Result<T, ExactError>>,
+) -> Result<Vec<T>, ExactError> {
+    let named = |(node, result): (usize, Result<T, ExactError>)| {
+        result.map_err(|error| ExactError::Node { node, error: Box::new(error) })
+    };
+    results.into_iter().enumerate().map(named).collect()
 }
 
-impl std::error::Error for ExactError {}
-
-fn check_length(name: &'static str, found: usize, needed: usize) -> Result<(), ExactError> {
+pub(crate) fn check_length(
+    name: &'static str,
+    found: usize,
+    needed: usize,
+) -> Result<(), ExactError> {
     if found == needed { Ok(()) } else { Err(ExactError::Length { name, needed, found }) }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn norm(a: &[f64]) -> f64 {
-    dot(a, a).sqrt()
 }

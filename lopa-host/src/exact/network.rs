@@ -1,17 +1,18 @@
-//! A network measured exactly, and the errors of the paper's analysis.
+//! A network measured exactly: the errors of the paper's analysis.
 
 use lopa_core::node::State;
 use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
-use super::solve::{Residuals, Solution, Solver};
-use super::{ExactError, check_length, dot, norm};
+use super::solve::{Residuals, Solver};
+use super::{ExactError, check_length, of_nodes};
+use crate::numerics::vector::{mean, norm, squared_distance};
 
-/// The measures of the paper, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
+/// The errors of the paper's analysis, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
 ///
 /// For a vector over the network, such as θ = col{θ_i}, ‖θ‖² sums over the nodes; (1/m) makes it a mean.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Figures {
+pub struct Measurement {
     /// ‖∇Φ(x̄)‖², with ∇Φ the mean of the nodes' hypergradients: what theorems 1 and 2 bound, on average over the
     /// rounds.
     pub hypergradient: f64,
@@ -29,11 +30,11 @@ pub struct Figures {
     pub consensus_error: f64,
     /// Gradient errors (1/m) ‖y - 1 ⊗ ȳ‖².
     pub gradient_error: f64,
-    /// The largest residuals of any node's solution: how far to trust the rest.
+    /// The largest residuals of any node's solution: they tell how far to trust the rest.
     pub residuals: Residuals,
 }
 
-/// A network's solvers, for all of a run: each measurement starts from the last one's solutions.
+/// The solvers of a network during a run: each measurement starts from the solutions of the one before.
 ///
 /// ```
 /// use lopa_core::batch::Sampler;
@@ -65,109 +66,76 @@ pub struct Figures {
 #[derive(Debug, Clone, Default)]
 pub struct Exact {
     solvers: Vec<Solver>,
-    x: Vec<f32>,
     hypergradient: Vec<f64>,
-}
-
-/// What one node adds to the figures.
-struct Own {
-    inner: f64,
-    hv: f64,
-    variance: f64,
-    consensus: f64,
-    gradient: f64,
 }
 
 impl Exact {
     /// Solves every node's inner problem at the mean of the nodes' x, rounded to f32, and measures the network.
     ///
-    /// Nodes are solved at the same time; the bits are the same for any number of threads. A network of other
-    /// sizes than last time is started anew, from the nodes' own θ and v.
+    /// Nodes are solved in parallel; the bits are the same for any number of threads. If the sizes of the network
+    /// differ from last time, the solvers start again from the nodes' own θ and v.
     ///
     /// # Errors
-    /// Refuses an empty network and nodes whose x differ in length, and names the node that could not be solved.
+    /// The network is empty, its vectors differ in length, or a node, which is named, cannot be solved.
     pub fn measure<'n, P: Problem + Sync + ?Sized + 'n>(
         &mut self,
         nodes: impl IntoIterator<Item = (&'n P, State<'n>)>,
-    ) -> Result<Figures, ExactError> {
+    ) -> Result<Measurement, ExactError> {
         let nodes: Vec<(&P, State<'_>)> = nodes.into_iter().collect();
         let Some((_, first)) = nodes.first() else { return Err(ExactError::Empty) };
         let outer = first.x.len();
-        for (node, (problem, state)) in nodes.iter().enumerate() {
+        of_nodes(nodes.iter().map(|(problem, state)| {
             let size = problem.dimensions();
-            for (name, found, needed) in [
-                ("x", state.x.len(), outer),
-                ("z", state.z.len(), outer),
-                ("y", state.y.len(), outer),
-                ("x", size.outer, outer),
-                ("theta", state.theta.len(), size.inner),
-                ("v", state.v.len(), size.inner),
-            ] {
-                check_length(name, found, needed).map_err(at(node))?;
-            }
-        }
+            check_length("x", state.x.len(), outer)?;
+            check_length("z", state.z.len(), outer)?;
+            check_length("y", state.y.len(), outer)?;
+            check_length("x", size.outer, outer)?;
+            check_length("theta", state.theta.len(), size.inner)?;
+            check_length("v", state.v.len(), size.inner)
+        }))?;
         self.fit(&nodes)?;
         let x_mean = mean(nodes.iter().map(|(_, state)| state.x));
         let y_mean = mean(nodes.iter().map(|(_, state)| state.y));
         let z_mean = mean(nodes.iter().map(|(_, state)| state.z));
-        self.x.clear();
-        self.x.extend(x_mean.iter().map(|&x| x as f32));
+        let x: Vec<f32> = x_mean.iter().map(|&x| x as f32).collect();
 
-        let x = &self.x;
-        // In order of the nodes' numbers, whatever the threads do.
-        let results: Vec<Result<Own, ExactError>> = self
+        // In the order of the nodes, whatever the threads do.
+        let results: Vec<Result<[f64; 5], ExactError>> = self
             .solvers
             .par_iter_mut()
             .zip(&nodes)
             .map(|(solver, (problem, state))| {
-                let solution = solver.solve(*problem, x)?;
-                Ok(Own {
-                    inner: apart(state.theta, solution.theta.iter().copied().map(f64::from)),
-                    hv: apart(state.v, solution.v.iter().copied().map(f64::from)),
-                    variance: apart(state.z, solution.hypergradient.iter().copied()),
-                    consensus: apart(state.x, x_mean.iter().copied()),
-                    gradient: apart(state.y, y_mean.iter().copied()),
-                })
+                let solution = solver.solve(*problem, &x)?;
+                Ok([
+                    squared_distance(state.theta, &solution.theta),
+                    squared_distance(state.v, &solution.v),
+                    squared_distance(state.z, &solution.hypergradient),
+                    squared_distance(state.x, &x_mean),
+                    squared_distance(state.y, &y_mean),
+                ])
             })
             .collect();
-        let own = results
-            .into_iter()
-            .enumerate()
-            .map(|(node, own)| own.map_err(at(node)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let own = of_nodes(results)?;
 
         let m = own.len() as f64;
-        let average = |of: fn(&Own) -> f64| own.iter().map(of).sum::<f64>() / m;
+        let [inner_error, hv_error, variance_error, consensus_error, gradient_error] =
+            std::array::from_fn(|error| own.iter().map(|own| own[error]).sum::<f64>() / m);
         let solutions = || self.solvers.iter().map(Solver::solution);
-        self.hypergradient.clear();
-        self.hypergradient.resize(outer, 0.0);
-        for solution in solutions() {
-            for (sum, own) in self.hypergradient.iter_mut().zip(&solution.hypergradient) {
-                *sum += own;
-            }
-        }
-        self.hypergradient.iter_mut().for_each(|sum| *sum /= m);
-        let missed: Vec<f64> = self.hypergradient.iter().zip(&z_mean).map(|(a, z)| a - z).collect();
+        self.hypergradient = mean(solutions().map(|solution| &solution.hypergradient[..]));
         let largest =
             |of: fn(&Residuals) -> f64| solutions().map(|s| of(&s.residuals)).fold(0.0, f64::max);
         let length = norm(&self.hypergradient);
-        Ok(Figures {
+        Ok(Measurement {
             hypergradient: length * length,
             phi: solutions().map(|s| s.phi).sum::<f64>() / m,
-            inner_error: average(|own| own.inner),
-            hv_error: average(|own| own.hv),
-            average_variance_error: dot(&missed, &missed),
-            variance_error: average(|own| own.variance),
-            consensus_error: average(|own| own.consensus),
-            gradient_error: average(|own| own.gradient),
+            inner_error,
+            hv_error,
+            average_variance_error: squared_distance(&self.hypergradient, &z_mean),
+            variance_error,
+            consensus_error,
+            gradient_error,
             residuals: Residuals { inner: largest(|r| r.inner), hv: largest(|r| r.hv) },
         })
-    }
-
-    /// x̄ of the last measurement.
-    #[must_use]
-    pub fn x(&self) -> &[f32] {
-        &self.x
     }
 
     /// ∇Φ(x̄) of the last measurement.
@@ -176,12 +144,7 @@ impl Exact {
         &self.hypergradient
     }
 
-    /// The nodes' solutions of the last measurement.
-    pub fn solutions(&self) -> impl ExactSizeIterator<Item = &Solution> {
-        self.solvers.iter().map(Solver::solution)
-    }
-
-    /// Makes solvers of the nodes' sizes, unless there are.
+    /// Makes solvers of the nodes' sizes unless they exist.
     fn fit<P: Problem + ?Sized>(&mut self, nodes: &[(&P, State<'_>)]) -> Result<(), ExactError> {
         let fits = |solver: &Solver, state: &State<'_>| {
             let solution = solver.solution();
@@ -200,25 +163,4 @@ impl Exact {
         }
         Ok(())
     }
-}
-
-fn at(node: usize) -> impl Fn(ExactError) -> ExactError {
-    move |error| ExactError::Node { node, error: Box::new(error) }
-}
-
-/// The mean of vectors of one length.
-fn mean<'n>(vectors: impl Iterator<Item = &'n [f32]>) -> Vec<f64> {
-    let (mut sum, mut count) = (Vec::new(), 0.0);
-    for vector in vectors {
-        sum.resize(vector.len(), 0.0);
-        sum.iter_mut().zip(vector).for_each(|(sum, &a)| *sum += f64::from(a));
-        count += 1.0;
-    }
-    sum.iter_mut().for_each(|sum| *sum /= count);
-    sum
-}
-
-/// ‖a - b‖².
-fn apart(a: &[f32], b: impl Iterator<Item = f64>) -> f64 {
-    a.iter().zip(b).map(|(&a, b)| (f64::from(a) - b) * (f64::from(a) - b)).sum()
 }

@@ -3,15 +3,14 @@
 use lopa_core::oracles::Evaluations;
 use lopa_core::problem::{Dimensions, Problem};
 
-use super::conjugate::Conjugate;
 use super::oracle::{Memory, Oracle};
-use super::{ExactError, check_length, dot, norm};
+use super::{ExactError, check_length};
+use crate::numerics::conjugate::{Conjugate, ROUNDING};
+use crate::numerics::vector::{dot, norm};
 
-/// Two roundings of a float: little is gained by a residual below this part of its scale.
-pub(super) const ROUNDING: f64 = f32::EPSILON as f64;
-/// Newton steps, at most. Ten are many.
+/// The most Newton steps; ten are many.
 const STEPS: u32 = 60;
-/// Below this part of its scale a gradient that no longer falls is nothing but rounding.
+/// Below this part of its scale, a gradient that no longer falls consists of rounding errors.
 const NEARLY: f64 = 1.0e-4;
 
 /// How far the equations of a [`Solution`] are from zero, relative to the size of their terms.
@@ -37,13 +36,13 @@ pub struct Solution {
     pub hypergradient: Vec<f64>,
     /// Φ_i(x) = f(x, θ*(x)).
     pub phi: f64,
-    /// How exact it is.
+    /// How accurate it is.
     pub residuals: Residuals,
-    /// What it took, over all samples each.
+    /// The evaluations it took, each over all samples.
     pub evaluations: Evaluations,
 }
 
-/// Solves one node's inner problem again and again in the same memory, each time from where it last ended.
+/// Solves one node's inner problem again and again in the same memory, each time from the last solution.
 #[derive(Debug, Clone)]
 pub struct Solver {
     memory: Memory,
@@ -56,11 +55,11 @@ pub struct Solver {
 
 /// θ*(x), v*(x), Φ(x) and ∇Φ(x) of one node, over all samples.
 ///
-/// `start` may be any guess of θ* and v*, such as a node's own θ and v, or an earlier solution: the answer is the
-/// same up to rounding, and sooner there. The [module's page](super) tells how exact it is and what it costs.
+/// `start` may be any guess of θ* and v*, such as a node's own θ and v, or an earlier solution: the answer is the same
+/// up to rounding, and found sooner. The [module](super) describes its accuracy and cost.
 ///
-/// θ* by Newton's method, the steps by conjugate gradients on Hessian-vector products and damped where g is far
-/// from its quadratic model; then v* by conjugate gradients.
+/// θ* comes from Newton's method, with steps by conjugate gradients on Hessian-vector products, damped where g is far
+/// from its quadratic model; v* comes from conjugate gradients.
 ///
 /// ```
 /// use lopa_core::problems::Ridge;
@@ -76,7 +75,7 @@ pub struct Solver {
 /// ```
 ///
 /// # Errors
-/// Refuses vectors of the wrong length, and an x at which the problem has no finite gradient.
+/// A vector has the wrong length, or the problem has no finite gradient at x.
 pub fn solve<P: Problem + ?Sized>(
     problem: &P,
     x: &[f32],
@@ -91,7 +90,7 @@ pub fn solve<P: Problem + ?Sized>(
 }
 
 impl Solver {
-    /// Memory for problems of one size: some 13 p + 2 n floats. It starts from θ = v = 0.
+    /// Allocates memory for problems of one size, some 13 p + 2 n floats. It starts from θ = v = 0.
     #[must_use]
     pub fn new(size: Dimensions) -> Self {
         Self {
@@ -114,7 +113,7 @@ impl Solver {
     /// Makes the next solve start from a guess of θ* and v*.
     ///
     /// # Errors
-    /// Refuses vectors of the wrong length.
+    /// A vector has the wrong length.
     pub fn start(&mut self, theta: &[f32], v: &[f32]) -> Result<(), ExactError> {
         check_length("theta", theta.len(), self.solution.theta.len())?;
         check_length("v", v.len(), self.solution.v.len())?;
@@ -123,7 +122,7 @@ impl Solver {
         Ok(())
     }
 
-    /// The last solution; before the first, zeros or the guess.
+    /// The last solution; before the first one, zeros or the guess.
     #[must_use]
     pub fn solution(&self) -> &Solution {
         &self.solution
@@ -164,7 +163,7 @@ impl Solver {
         let mut newton = Newton { oracle: &mut oracle, conjugate, budget: &mut budget };
         residuals.inner = newton.solve(theta, gradient, trial, trial_gradient)?;
 
-        // gradient is free now: it holds ∇θ f.
+        // From here on `gradient` holds ∇θ f.
         oracle.outer_gradient_inner(theta, gradient);
         let size = norm(gradient);
         if !size.is_finite() {
@@ -205,7 +204,7 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
         if !at_zero.is_finite() {
             return Err(ExactError::NotFinite { name: "the inner gradient" });
         }
-        // A guess that is worse than none, or no guess at all.
+        // A guess is used only if it is better than zero.
         let guess = theta.iter().any(|&t| t != 0.0) && {
             self.oracle.inner_gradient(theta, gradient);
             norm(gradient).is_finite()
@@ -224,7 +223,8 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
                 break;
             }
             let nearly = left < NEARLY * (at_zero + weight);
-            // The nearer, the better the model and the step; but nothing below the rounding is worth a product.
+            // Nearer to the solution the model is better and the step more exact; but nothing below rounding is worth a
+            // product.
             let part = left / scale;
             let accuracy = part.sqrt().max(0.1 * ROUNDING / part).min(0.3);
             let residual = &mut self.conjugate.residual;
@@ -237,7 +237,7 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
             };
             let falls = now <= 0.5 * left;
             if nearly && !falls {
-                // Once may be chance. The better of the two points stays.
+                // Once may be chance; the second time, the better of the two points stays.
                 if stalled || now > left {
                     if now < left {
                         std::mem::swap(theta, trial);
@@ -264,8 +264,8 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
         norm(out)
     }
 
-    /// Finds a step along the correction that does not overshoot; leaves it in `trial` and returns the norm of the
-    /// gradient there. None if no step is large enough to be seen in θ.
+    /// Finds a step along the correction that does not overshoot; leaves the point in `trial` and returns the norm of
+    /// the gradient there. None if no such step changes θ.
     fn search(
         &mut self,
         theta: &[f32],
@@ -293,11 +293,11 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
             let (now, there) =
                 (norm(trial_gradient), dot(trial_gradient, &self.conjugate.correction));
             if now.is_finite() {
-                // Still downhill, or little left of the gradient, or all of it is rounding.
+                // Still downhill, or the gradient has fallen, or it is all rounding.
                 if there <= 0.0 || now <= 0.5 * left || (nearly && now <= 2.0 * left) {
                     return Some(now);
                 }
-                // g is convex: past the minimum the loss decides, which must not have grown.
+                // g is convex: past the minimum the loss decides, and must not have grown.
                 if there <= -0.5 * slope
                     && self.oracle.inner_loss(trial) <= self.oracle.inner_loss(theta)
                 {

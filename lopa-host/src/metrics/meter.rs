@@ -10,9 +10,11 @@ use rayon::prelude::*;
 
 use super::{Metric, accuracy};
 use crate::algorithms::{NodeView, Sent};
-use crate::exact::{Coefficients, Exact, Figures};
+use crate::exact::{Exact, Measurement};
 use crate::network::Traffic;
+use crate::numerics::vector::{mean, squared_distance};
 use crate::record::{Column, Record, Scale};
+use crate::theory::Coefficients;
 
 /// A node's samples: to learn from, to choose by, to be judged by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,7 +97,7 @@ impl<'a> Meter<'a> {
         let own = self.own(nodes, &self.metrics);
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
-        let exact = |of: fn(&Figures) -> f64| exact.as_ref().map(of);
+        let exact = |of: fn(&Measurement) -> f64| exact.as_ref().map(of);
         // Nodes that truncate their series at random do not all do the same.
         let count = |index: usize| {
             let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
@@ -153,7 +155,7 @@ impl<'a> Meter<'a> {
     ///
     /// Solutions are sought from the nodes' own variables and not from the last ones, so that a run that was stopped
     /// and resumed measures the same bits.
-    fn exact(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Figures> {
+    fn exact(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Measurement> {
         if !self.metrics.iter().any(|metric| metric.is_exact()) {
             return None;
         }
@@ -227,28 +229,13 @@ fn own(
     })
 }
 
-/// The mean of one of the nodes' vectors.
-fn mean<'n>(vectors: impl Iterator<Item = &'n [f32]> + Clone) -> Vec<f64> {
-    let count = vectors.clone().count().max(1) as f64;
-    let mut mean: Vec<f64> = Vec::new();
-    for vector in vectors {
-        mean.resize(vector.len(), 0.0);
-        mean.iter_mut().zip(vector).for_each(|(mean, &a)| *mean += f64::from(a));
-    }
-    // Divided once, at the end: the mean of equal numbers is that number.
-    mean.iter_mut().for_each(|mean| *mean /= count);
-    mean
-}
-
 fn consensus<'n>(
     nodes: &[NodeView<'n, AnyProblem<'_>>],
     of: fn(&NodeView<'n, AnyProblem<'_>>) -> &'n [f32],
 ) -> f64 {
     let mean = mean(nodes.iter().map(of));
-    let distance = |x: &[f32]| -> f64 {
-        x.iter().zip(&mean).map(|(&x, mean)| (f64::from(x) - mean) * (f64::from(x) - mean)).sum()
-    };
-    nodes.iter().map(|node| distance(of(node))).sum::<f64>() / nodes.len().max(1) as f64
+    nodes.iter().map(|node| squared_distance(of(node), &mean)).sum::<f64>()
+        / nodes.len().max(1) as f64
 }
 
 /// Nothing where nothing is tracked.
@@ -258,5 +245,5 @@ fn tracking(nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<f64> {
     }
     let y = mean(nodes.iter().filter_map(|node| node.y));
     let z = mean(nodes.iter().filter_map(|node| node.z));
-    Some(y.iter().zip(&z).map(|(y, z)| (y - z) * (y - z)).sum())
+    Some(squared_distance(&y, &z))
 }

@@ -3,7 +3,7 @@
 use super::check::seeds;
 use super::{Finding, Results, Verdict};
 use crate::metrics::Metric;
-use crate::plot::{number, spread};
+use crate::numerics::{number, spread};
 use crate::record::{Over, Record, Scale};
 
 /// Whether `who` is better than `than`.

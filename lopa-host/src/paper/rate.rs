@@ -3,7 +3,8 @@
 use super::check::seeds;
 use super::{Arm, Finding, Results, Sense, Verdict};
 use crate::metrics::Metric;
-use crate::plot::{Chart, Line, number, spread};
+use crate::numerics::{number, spread};
+use crate::plot::{Chart, Line};
 use crate::record::{Over, Record, Scale};
 
 /// Constants and terms of other orders bend a measured power by about so much.

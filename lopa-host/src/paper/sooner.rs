@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Finding, Results, Verdict};
 use crate::metrics::Metric;
-use crate::plot::{number, spread};
+use crate::numerics::{number, spread};
 use crate::record::Record;
 
 /// What it cost on one seed to come to a value.

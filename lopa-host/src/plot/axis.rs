@@ -1,6 +1,7 @@
-//! An axis: from where to where, with which ticks, and where a value lies.
+//! An axis: its range, its ticks, and the place of a value on it.
 
-use super::text::{decimal, exponent, raised, width, written};
+use super::text::width;
+use crate::numerics::number::{decimal, exponent, raised, written};
 use crate::record::Scale;
 
 /// A tick with its label.
@@ -8,21 +9,21 @@ use crate::record::Scale;
 pub(crate) struct Tick {
     /// Its value.
     pub at: f64,
-    /// What is written there.
+    /// Its text.
     pub label: Label,
 }
 
-/// What is written at a tick: a word, and what is raised behind it.
+/// The text at a tick, with an exponent if needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Label {
-    /// On the line.
+    /// The text on the line.
     pub word: String,
-    /// Above the line, smaller.
+    /// The exponent, raised and smaller.
     pub raised: String,
 }
 
 impl Label {
-    fn plain(word: String) -> Self {
+    pub(crate) const fn plain(word: String) -> Self {
         Self { word, raised: String::new() }
     }
 
@@ -31,12 +32,12 @@ impl Label {
         Self { word: word.to_owned(), raised }
     }
 
-    /// How wide it is.
+    /// Its width at a font size.
     pub(crate) fn width(&self, size: f64) -> f64 {
         width(&self.word, size) + width(&self.raised, 0.72 * size)
     }
 
-    /// In letters alone.
+    /// As plain text.
     #[cfg(test)]
     fn text(&self) -> String {
         format!("{}{}", self.word, if self.raised.is_empty() { "" } else { "^" }) + &self.raised
@@ -46,24 +47,25 @@ impl Label {
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
-    /// How it is divided in the end: logarithmic needs positive values.
+    /// The scale that is used: a logarithmic one needs positive values.
     pub scale: Scale,
-    /// Where it begins.
+    /// The lower end.
     pub low: f64,
-    /// Where it ends.
+    /// The upper end.
     pub high: f64,
     /// The ticks with labels.
     pub ticks: Vec<Tick>,
-    /// Ticks between them.
+    /// Smaller ticks between them, without labels.
     pub minor: Vec<f64>,
-    /// What all labels are multiples of, if not one: `× 10⁻⁵`.
+    /// The common factor of all labels, if it is not one: `× 10⁻⁵`.
     pub factor: Option<String>,
 }
 
 impl Axis {
-    /// An axis that holds the values and has about so many labels; `air` is left at the ends, as a share.
+    /// An axis that contains the values, with about `labels` labels and with a margin of the fraction `air` at both
+    /// ends.
     ///
-    /// A logarithmic one is for positive values; zero has no place on it, the caller marks it.
+    /// A logarithmic axis is for positive values; the caller marks zeros, which have no place on it.
     pub(crate) fn new(
         values: impl Iterator<Item = f64>,
         scale: Scale,
@@ -81,20 +83,25 @@ impl Axis {
                 Self::logarithmic(low, high, labels, air)
             }
             (_, _, Some(low), Some(high)) => Self::linear(low, high, labels, air),
-            // Nothing to show: an empty square.
+            // Nothing to show: an empty plot.
             _ => Self::linear(0.0, 1.0, labels, 0.0),
         }
     }
 
+    /// An axis without ticks.
+    pub(crate) const fn bare(scale: Scale, low: f64, high: f64) -> Self {
+        Self { scale, low, high, ticks: Vec::new(), minor: Vec::new(), factor: None }
+    }
+
     fn linear(least: f64, most: f64, labels: usize, air: f64) -> Self {
         let (mut low, mut high) = (least, most);
-        // Closer than digits can tell: as one value.
+        // Too close to tell apart: as one value.
         if high / 2.0 - low / 2.0 <= 1e-12 * high.abs().max(low.abs()) {
             let around = if high == 0.0 { 1.0 } else { 0.1 * high.abs().max(f64::MIN_POSITIVE) };
             (low, high) = (finite(low - around), finite(high + around));
         } else {
             let room = air * (high / 2.0 - low / 2.0) * 2.0;
-            // What nearly begins with zero does; what is never negative does not seem to be.
+            // A range that starts close to zero starts at zero, and never goes below it for the margin alone.
             low = if least >= 0.0 && least < 0.25 * most && air > 0.0 {
                 0.0
             } else {
@@ -102,14 +109,7 @@ impl Axis {
             };
             high = finite(high + room);
         }
-        let mut axis = Self {
-            scale: Scale::Linear,
-            low,
-            high,
-            ticks: Vec::new(),
-            minor: Vec::new(),
-            factor: None,
-        };
+        let mut axis = Self::bare(Scale::Linear, low, high);
         axis.even(labels);
         axis
     }
@@ -117,14 +117,14 @@ impl Axis {
     /// Ticks on even steps of 1, 2 or 5 times a power of ten.
     fn even(&mut self, labels: usize) {
         let (low, high) = (self.low, self.high);
-        // Rather half as many more labels than half of them.
+        // Up to half as many labels again are better than only half of them.
         let raw = (high / 2.0 - low / 2.0) / (1.45 * labels.max(2) as f64) * 2.0;
         let power = exponent(raw) - 1;
         let fits = |step: &&i64| decimal(**step, power) >= raw;
         let step = [10, 20, 50].iter().find(fits).copied().unwrap_or(100);
         let size = decimal(step, power);
         let (first, last) = ((low / size).ceil(), (high / size).floor());
-        // No more digits than a whole number holds.
+        // Ticks are counted in whole numbers.
         if !(first.abs() < 9e15 && last.abs() < 9e15) {
             return;
         }
@@ -167,14 +167,7 @@ impl Axis {
         let (first, last) = (exponent(low), exponent(high));
         let inside = |a: f64| (low..=high).contains(&a);
         let powers: Vec<i32> = (first..=last).filter(|&power| inside(decimal(1, power))).collect();
-        let mut axis = Self {
-            scale: Scale::Logarithmic,
-            low,
-            high,
-            ticks: Vec::new(),
-            minor: Vec::new(),
-            factor: None,
-        };
+        let mut axis = Self::bare(Scale::Logarithmic, low, high);
         let between = |digits: &[i64]| -> Vec<(i64, i32)> {
             let pairs = (first..=last).flat_map(|power| digits.iter().map(move |&d| (d, power)));
             pairs.filter(|&(digit, power)| inside(decimal(digit, power))).collect()
@@ -205,7 +198,7 @@ impl Axis {
                     .collect();
             }
         } else {
-            // Less than two powers: digits between them are named too, or else even steps.
+            // Fewer than two powers of ten: label digits between them, or else use even steps.
             let sets: [&[i64]; 2] = [&[1, 2, 5], &[1, 2, 3, 4, 6, 8]];
             match sets.into_iter().map(between).find(|named| named.len() >= 3) {
                 Some(named) => {
@@ -223,7 +216,7 @@ impl Axis {
         axis
     }
 
-    /// Where a value lies between the ends, from 0 to 1; what lies outside is moved to the end.
+    /// The place of a value between the ends, from 0 to 1; values outside are moved to the nearer end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0),
@@ -237,7 +230,7 @@ impl Axis {
     }
 }
 
-/// Ten to a power that need not be whole.
+/// Ten to any power.
 fn ten(power: f64) -> f64 {
     libm::pow(10.0, power)
 }
@@ -293,14 +286,14 @@ mod tests {
             [2, 3, 4, 6, 8].map(|digit| format!("{digit}\u{d7}10^\u{2212}7")).join(" ")
         );
         assert_eq!(labels(&[0.3, 0.4], Scale::Logarithmic), "0.30 0.32 0.34 0.36 0.38 0.40");
-        // Many decades: some are named, all have ticks.
+        // Many decades: some have labels, all have ticks.
         let deep = axis(&[1e-16, 1.0], Scale::Logarithmic);
         assert_eq!(deep.ticks.len() + deep.minor.len(), 17);
         assert!(deep.ticks.len() <= 6, "{:?}", deep.ticks);
     }
 
     #[test]
-    fn what_has_no_logarithm_makes_the_axis_linear() {
+    fn values_without_a_logarithm_make_the_axis_linear() {
         for values in [&[-1.0, 10.0][..], &[0.0, 0.0], &[]] {
             assert_eq!(axis(values, Scale::Logarithmic).scale, Scale::Linear);
         }

@@ -1,26 +1,26 @@
-//! Bars of counts, each in parts on top of one another: how many samples of each class every node has.
+//! Stacked bars, such as how many samples of each class every node has.
 
 use std::fmt::Write as _;
 
 use super::axis::{Axis, Label, Tick};
-use super::draw::COLOURS;
-use super::frame::{self, INK, Titles, short};
+use super::chart::COLOURS;
+use super::frame::{self, Titles, short};
 use super::legend::{self, Entry, GAP, SIZE};
 use super::shape::Area;
 use super::text::{escaped, fitted, width};
 use crate::record::Scale;
 
-/// More colours, for areas: the yellow of Okabe and Ito, which is too light for lines, and two that stay apart from all
-/// others, also for those who see no red or no green.
+/// More colours, for areas: the yellow of Okabe and Ito, which is too light for lines, and two that differ from all
+/// others, also for people who do not see red or green.
 const MORE: [&str; 3] = ["#f0e442", "#4b0082", "#fbb4ae"];
-/// The size of a colour in the legend.
+/// The size of a colour patch in the legend.
 const PATCH: f64 = 10.0;
-/// The part of its room that a bar fills.
+/// The part of its slot that a bar fills.
 const FILLED: f64 = 0.8;
 
-/// Counts, a bar each, its parts on top of one another: a colour a part.
+/// Stacked bars of counts, with one colour per part.
 ///
-/// There are ten colours; with more parts they come again, in the same order in every bar.
+/// There are ten colours; with more parts they repeat. The order is the same in every bar.
 ///
 /// ```
 /// use lopa_host::plot::Bars;
@@ -37,40 +37,35 @@ const FILLED: f64 = 0.8;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bars {
-    /// Above the plot; nothing if empty.
+    /// Above the plot; left out if empty.
     pub title: String,
-    /// Below the bars: what they are. They are numbered from 0.
+    /// Below the bars: what they are. Bars are numbered from 0.
     pub x_title: String,
     /// Along the vertical axis: what is counted.
     pub y_title: String,
     /// In front of the legend: what the parts are.
     pub part_title: String,
-    /// The names of the parts, from the foot up.
+    /// The names of the parts, from the bottom up.
     pub parts: Vec<String>,
-    /// A row a bar, a column a part; what is missing is zero, what has no name is left out.
+    /// One row per bar, one column per part. Missing counts are zero; parts without a name are left out.
     pub counts: Vec<Vec<usize>>,
 }
 
 impl Bars {
-    /// The picture.
+    /// The picture as SVG.
     #[must_use]
     pub fn svg(&self) -> String {
         let (x_axis, y_axis) = (self.x_axis(), self.y_axis());
         let titles = Titles { title: &self.title, x: &self.x_title, y: &self.y_title };
         let top = frame::top(&titles, &y_axis);
         let (area, _) = frame::area(&titles, &x_axis, &y_axis, top);
-        // The names stand above: bars may be anywhere.
+        // The legend is above the plot: bars leave no place for it.
         let words = fitted(self.part_title.trim(), SIZE, 0.4 * area.width);
         let indent = if words.is_empty() { 0.0 } else { width(&words, SIZE) + 2.0 * GAP };
         let names = self.parts.iter().map(String::as_str);
-        let (mut entries, mut above) =
-            legend::above(names, [PATCH, 1.75 * GAP], area.left + indent, area.width - indent);
-        if entries.is_empty() {
-            above = 0.0;
-        }
-        for entry in &mut entries {
-            entry.at[1] += if self.title.trim().is_empty() { 6.0 } else { 28.0 };
-        }
+        let (left, room, patch) = (area.left + indent, area.width - indent, [PATCH, 1.75 * GAP]);
+        let (entries, above) = legend::above(names, &self.title, patch, left, room);
+        let above = if entries.is_empty() { 0.0 } else { above };
         let (area, height) = frame::area(&titles, &x_axis, &y_axis, top + above);
 
         let mut text = frame::head(&titles, height);
@@ -82,7 +77,7 @@ impl Bars {
         text + "</svg>\n"
     }
 
-    /// Where the parts of a bar begin, and where the last one ends.
+    /// The boundaries of a bar's parts.
     fn ends(&self, bar: &[usize]) -> Vec<f64> {
         let mut ends = vec![0.0];
         for part in 0..self.parts.len() {
@@ -91,36 +86,27 @@ impl Bars {
         ends
     }
 
-    /// A place a bar; as many are numbered as there is room for.
+    /// One place per bar; as many are numbered as there is room for.
     fn x_axis(&self) -> Axis {
         let count = self.counts.len().max(1);
         let every = [1, 2, 5, 10, 20, 50, 100].into_iter().find(|step| count / step <= 20);
         let numbered = (0..self.counts.len()).step_by(every.unwrap_or(count));
-        let tick = |bar: usize| Tick {
-            at: bar as f64,
-            label: Label { word: bar.to_string(), raised: String::new() },
-        };
-        Axis {
-            scale: Scale::Linear,
-            low: -0.5,
-            high: count as f64 - 0.5,
-            ticks: numbered.map(tick).collect(),
-            minor: Vec::new(),
-            factor: None,
-        }
+        let tick = |bar: usize| Tick { at: bar as f64, label: Label::plain(bar.to_string()) };
+        let ticks = numbered.map(tick).collect();
+        Axis { ticks, ..Axis::bare(Scale::Linear, -0.5, count as f64 - 0.5) }
     }
 
     fn y_axis(&self) -> Axis {
         let ends = self.counts.iter().flat_map(|bar| self.ends(bar));
-        // From zero on, and one sample at least, or there would be no axis.
+        // From zero up to at least one, or there would be no axis.
         Axis::new(ends.chain([0.0, 1.0]), Scale::Linear, 5, 0.05)
     }
 
-    /// A group a part, so that its colour stands once.
+    /// One group per part, so that its colour is written once.
     fn bars(&self, text: &mut String, x_axis: &Axis, y_axis: &Axis, area: &Area) {
         let room = area.width / self.counts.len().max(1) as f64;
         let wide = FILLED * room;
-        // Thin seams, for those to whom two colours look alike.
+        // Thin seams, for people to whom two colours look alike.
         *text += "<g class=\"seam\" stroke=\"#ffffff\" stroke-width=\"0.4\">\n";
         for (part, name) in self.parts.iter().enumerate() {
             let _ = writeln!(text, "<g fill=\"{}\">", colour(part));
@@ -151,23 +137,11 @@ impl Bars {
     fn names(&self, text: &mut String, entries: &[Entry], words: &str, left: f64) {
         let Some(first) = entries.first() else { return };
         let _ = writeln!(text, "<g font-size=\"{SIZE}\" text-anchor=\"start\">");
-        let mut put = |[x, y]: [f64; 2], whole: &str, word: &str| {
-            let cut = whole != word;
-            let title =
-                if cut { format!("<title>{}</title>", escaped(whole)) } else { String::new() };
-            let _ = writeln!(
-                text,
-                "<text class=\"ink\" x=\"{}\" y=\"{}\" fill=\"{INK}\">{title}{}</text>",
-                short(x),
-                short(y + 0.35 * SIZE),
-                escaped(word)
-            );
-        };
         if !words.is_empty() {
-            put([left, first.at[1]], self.part_title.trim(), words);
+            legend::write(text, [left, first.at[1]], words, self.part_title.trim());
         }
         for Entry { line, name, at: [x, y] } in entries {
-            put([x + PATCH + GAP, *y], &self.parts[*line], name);
+            legend::write(text, [x + PATCH + GAP, *y], name, &self.parts[*line]);
         }
         for Entry { line, at: [x, y], .. } in entries {
             let _ = writeln!(

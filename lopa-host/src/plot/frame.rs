@@ -1,6 +1,6 @@
-//! What every picture with axes has: the paper, the axes, their ticks and titles.
+//! The parts of every picture with axes: the background, the axes, their ticks and titles.
 //!
-//! What is ink, grid or paper has a class of its own: a page may colour it anew for a dark screen.
+//! Ink, grid and paper have classes of their own, so that a page can recolour them for a dark screen.
 
 use std::fmt::Write as _;
 
@@ -8,21 +8,21 @@ use super::axis::{Axis, Label};
 use super::shape::Area;
 use super::text::{escaped, fitted};
 
-/// The width of a picture: at three quarters of it, the column of a paper.
+/// The width of a picture: scaled to three quarters, it fits the column of a paper.
 pub(super) const WIDTH: f64 = 440.0;
-/// The height of what lies between the axes.
+/// The height of the plot between the axes.
 pub(super) const HEIGHT: f64 = 224.0;
-/// The size of the letters at ticks.
+/// The font size at ticks.
 pub(super) const SMALL: f64 = 11.5;
-/// The size of the axes' titles.
+/// The font size of the axes' titles.
 pub(super) const LARGE: f64 = 13.0;
-/// The font; all but the last have the same widths.
+/// The fonts; all but the last have the same widths.
 const FONT: &str = "Arimo, Helvetica, Arial, Liberation Sans, sans-serif";
-/// Words and axes.
+/// The colour of text and axes.
 pub(super) const INK: &str = "#222222";
 const GRID: &str = "#e4e7ea";
 
-/// What is written around a plot.
+/// The titles around a plot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Titles<'a> {
     /// Above it.
@@ -33,13 +33,13 @@ pub(super) struct Titles<'a> {
     pub y: &'a str,
 }
 
-/// Where a plot lies with this much above it, and how high the whole picture is; the labels of its axes have room.
+/// The place of a plot whose top edge is at `top`, with room for the labels of its axes, and the height of the picture.
 pub(super) fn area(titles: &Titles<'_>, x_axis: &Axis, y_axis: &Axis, top: f64) -> (Area, f64) {
-    // A machine without these fonts has a wider one, as a rule.
+    // Machines without these fonts usually have a wider one.
     let labels = y_axis.ticks.iter().map(|tick| 1.18 * tick.label.width(SMALL));
     let title_room = if titles.y.trim().is_empty() { 6.0 } else { 22.0 };
     let left = (title_room + labels.fold(0.0, f64::max) + 9.0).clamp(56.0, 0.5 * WIDTH);
-    // The last label may reach out of the plot.
+    // The last label may extend beyond the plot.
     let right = x_axis.ticks.last().map_or(0.0, |tick| {
         let past = x_axis.place(tick.at) * (WIDTH - left - 9.0) + tick.label.width(SMALL) / 2.0;
         past - (WIDTH - left - 9.0)
@@ -49,13 +49,13 @@ pub(super) fn area(titles: &Titles<'_>, x_axis: &Axis, y_axis: &Axis, top: f64) 
     (area, area.bottom() + below)
 }
 
-/// How far down the title, and what all labels are multiples of, reach.
+/// The room that the title and the common factor of the labels take above a plot.
 pub(super) fn top(titles: &Titles<'_>, y_axis: &Axis) -> f64 {
     let title = if titles.title.trim().is_empty() { 0.0 } else { 22.0 };
     10.0 + title + if y_axis.factor.is_some() { 12.0 } else { 0.0 }
 }
 
-/// The beginning of a picture: white paper.
+/// The beginning of a picture, with a white background.
 pub(super) fn head(titles: &Titles<'_>, height: f64) -> String {
     let whole = if titles.title.trim().is_empty() {
         format!("{} against {}", titles.y, titles.x)
@@ -72,7 +72,7 @@ pub(super) fn head(titles: &Titles<'_>, height: f64) -> String {
     )
 }
 
-/// Thin lines behind everything, at the ticks with labels; upright ones where the horizontal axis has figures.
+/// Thin lines behind everything at the ticks with labels; vertical ones only with an `x_axis`.
 pub(super) fn grid(text: &mut String, x_axis: Option<&Axis>, y_axis: &Axis, area: &Area) {
     let mut path = String::new();
     for (axis, tick) in x_axis.iter().flat_map(|axis| axis.ticks.iter().map(move |t| (axis, t))) {
@@ -109,7 +109,7 @@ pub(super) fn frame(text: &mut String, x_axis: &Axis, y_axis: &Axis, area: &Area
         "<path class=\"axis\" d=\"{path}\" fill=\"none\" stroke=\"{INK}\" stroke-width=\"0.9\"/>"
     );
     let _ = writeln!(text, "<g class=\"ink\" font-size=\"{SMALL}\" fill=\"{INK}\">");
-    // Labels that would touch their neighbour are left out.
+    // Labels that would touch their neighbours are left out.
     let mut end = f64::NEG_INFINITY;
     for tick in &x_axis.ticks {
         let (x, half) = (area.x(x_axis, tick.at), tick.label.width(SMALL) / 2.0);
@@ -139,7 +139,7 @@ fn label(text: &mut String, label: &Label, [x, y]: [f64; 2], anchor: &str) {
     *text += "</text>\n";
 }
 
-/// The titles, and what the labels of an axis are multiples of.
+/// The titles, and the common factors of the labels.
 pub(super) fn titles(
     text: &mut String,
     titles: &Titles<'_>,
@@ -188,7 +188,7 @@ pub(super) fn titles(
     *text += "</g>\n";
 }
 
-/// A hundredth of a unit is finer than any printer.
+/// A coordinate with two decimals: a hundredth of a unit is finer than any printer.
 pub(super) fn short(a: f64) -> String {
     let word = format!("{a:.2}");
     let word = word.trim_end_matches('0').trim_end_matches('.');

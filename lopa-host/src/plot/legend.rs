@@ -1,26 +1,29 @@
 //! The legend: in a place without lines, or above the plot.
 
-use super::Line;
-use super::shape::{Area, Place, Shape};
-use super::text::{fitted, width};
+use std::fmt::Write as _;
 
-/// The size of its letters.
+use super::Line;
+use super::frame::{INK, short};
+use super::shape::{Area, Place, Shape};
+use super::text::{escaped, fitted, width};
+
+/// Its font size.
 pub(crate) const SIZE: f64 = 11.5;
-/// From one row to the next.
+/// The height of a row.
 pub(crate) const ROW: f64 = 16.0;
-/// The length of a piece of line.
+/// The length of a sample of a line.
 pub(crate) const SAMPLE: f64 = 26.0;
-/// Between a piece of line and its name, and around the whole.
+/// The space between a sample and its name, and around the legend.
 pub(crate) const GAP: f64 = 6.0;
 
 /// A name and where it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// What it stands for, by its number.
+    /// The number of the line or part it stands for.
     pub line: usize,
     /// Its name, cut to fit.
     pub name: String,
-    /// Where its piece of line begins, in the middle of the row.
+    /// Where its sample starts, in the middle of the row.
     pub at: Place,
 }
 
@@ -33,7 +36,7 @@ pub(crate) struct Inside {
     pub entries: Vec<Entry>,
 }
 
-/// Whether there is something to explain.
+/// Whether a legend is needed.
 pub(crate) fn needed(lines: &[Line], y_title: &str) -> bool {
     match lines {
         [] => false,
@@ -51,7 +54,7 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
         return None;
     }
     let free = [plot.width - size[0] - 8.0, plot.height - size[1] - 8.0];
-    // Right before left, top before bottom, corners before what lies between.
+    // Right before left, top before bottom, corners before the places between them.
     let places = [
         [1.0, 0.0],
         [1.0, 1.0],
@@ -78,14 +81,16 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
     Some(Inside { area, entries: entries.collect() })
 }
 
-/// Names in rows as wide as the plot, from the top of the paper, each behind a sample of this width and so far from the
-/// one before it; and how high they are.
+/// Names in rows as wide as the plot, below the picture's title if it has one, and how high they are. In front of each
+/// is a sample of the given width, and after it the given gap.
 pub(crate) fn above<'a>(
     names: impl Iterator<Item = &'a str>,
+    title: &str,
     [sample, gap]: [f64; 2],
     left: f64,
     room: f64,
 ) -> (Vec<Entry>, f64) {
+    let top = if title.trim().is_empty() { 6.0 } else { 28.0 };
     let (mut x, mut y) = (left, ROW / 2.0);
     let mut entries = Vec::new();
     for (line, name) in names.enumerate() {
@@ -94,13 +99,26 @@ pub(crate) fn above<'a>(
         if x > left && x + wide > left + room {
             (x, y) = (left, y + ROW);
         }
-        entries.push(Entry { line, name, at: [x, y] });
+        entries.push(Entry { line, name, at: [x, top + y] });
         x += wide + gap;
     }
     (entries, y + ROW / 2.0 + GAP)
 }
 
-/// Whether a shape stays out of a box, with a little air.
+/// Writes a name in the middle of its row; if it was cut to fit, the whole of it is its title.
+pub(crate) fn write(text: &mut String, [x, y]: Place, name: &str, whole: &str) {
+    let title =
+        if name == whole { String::new() } else { format!("<title>{}</title>", escaped(whole)) };
+    let _ = writeln!(
+        text,
+        "<text class=\"ink\" x=\"{}\" y=\"{}\" fill=\"{INK}\">{title}{}</text>",
+        short(x),
+        short(y + 0.35 * SIZE),
+        escaped(name)
+    );
+}
+
+/// Whether a shape stays out of a box and a small margin around it.
 fn clear(shape: &Shape, area: &Area) -> bool {
     let (low, high) =
         ([area.left - 5.0, area.top - 5.0], [area.right() + 5.0, area.bottom() + 5.0]);
@@ -120,7 +138,7 @@ fn clear(shape: &Shape, area: &Area) -> bool {
     lines && bands && !shape.below.iter().any(within)
 }
 
-/// Whether a straight line crosses a box: it is cut off at each side in turn.
+/// Whether a straight line crosses a box: it is clipped at each side in turn.
 fn crosses(a: Place, b: Place, low: Place, high: Place) -> bool {
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
     for i in 0..2 {
@@ -149,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_legend_keeps_off_the_lines() {
+    fn the_legend_avoids_the_lines() {
         let lines = ["one", "two"].map(|name| Line::new(name, Vec::new()));
         let falling = shape(&[[0.0, 0.0], [40.0, 180.0], [400.0, 195.0]]);
         let found = inside(&lines, &[falling], &PLOT).unwrap();
@@ -157,7 +175,7 @@ mod tests {
         let rising = shape(&[[0.0, 200.0], [40.0, 20.0], [400.0, 5.0]]);
         let found = inside(&lines, &[rising], &PLOT).unwrap();
         assert!(found.area.left > 200.0 && found.area.bottom() > 180.0, "{found:?}");
-        // A line to and fro leaves no room.
+        // A zigzag across the plot leaves no room.
         let everywhere: Vec<Place> =
             (0..40).map(|k| [f64::from(k) * 10.0, f64::from(k % 2) * 200.0]).collect();
         assert_eq!(inside(&lines, &[shape(&everywhere)], &PLOT), None);
@@ -167,7 +185,7 @@ mod tests {
     fn rows_above_are_no_wider_than_the_plot() {
         let names: Vec<String> = (0..9).map(|k| "x".repeat(k * 30)).collect();
         let (entries, height) =
-            above(names.iter().map(String::as_str), [SAMPLE, 18.0], 50.0, 300.0);
+            above(names.iter().map(String::as_str), "", [SAMPLE, 18.0], 50.0, 300.0);
         assert!(entries.len() == 9 && height > 5.0 * ROW);
         for entry in entries {
             let end = entry.at[0] + SAMPLE + GAP + width(&entry.name, SIZE);

@@ -1,16 +1,15 @@
-//! Pictures as PNG, without any font of the machine.
+//! Pictures as PNG, independent of installed fonts.
 
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Source};
 use resvg::usvg::{ImageHrefResolver, Options, Tree};
 
-/// The most pixels of a picture: a poster, not the memory of the machine.
+/// The most pixels of a picture: enough for a poster, and no threat to memory.
 const MOST: f32 = 64e6;
 
-/// Regular and bold letters, and mathematical signs: read once.
+/// Regular and bold letters and mathematical symbols, loaded once.
 static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::new();
     for data in [
@@ -26,55 +25,44 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Why there is no PNG.
-#[derive(Debug, Clone, PartialEq)]
+/// Why a picture could not be converted to PNG.
+#[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// The text is no SVG; why.
-    Svg(String),
-    /// So many pixels cannot be drawn: ask for a smaller scale.
+    /// The text is not an SVG.
+    #[error("not a valid SVG: {0}")]
+    Svg(#[from] resvg::usvg::Error),
+    /// The picture has too many pixels, or none.
+    #[error("cannot draw a picture of {width} by {height} pixels: choose another scale")]
     Size {
         /// How wide it would be.
         width: f32,
         /// How high it would be.
         height: f32,
     },
-    /// The pixels could not be written; why.
-    Encode(String),
+    /// The pixels could not be written.
+    #[error("cannot write the PNG: {0}")]
+    Encode(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl fmt::Display for PngError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Svg(why) => write!(f, "no SVG: {why}"),
-            Self::Size { width, height } => {
-                write!(f, "a picture of {width} by {height} pixels; another scale is needed")
-            }
-            Self::Encode(why) => write!(f, "the PNG could not be written: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for PngError {}
-
-/// A picture in pixels, on white; with `scale` 1 as many as the SVG has units, 3 is good for print.
+/// A picture in pixels, on white. With a `scale` of 1 it has as many pixels as the SVG has units; 3 is good for print.
 ///
-/// For the pictures of [`Chart::svg`](super::Chart::svg) and [`drawing::svg`](crate::topology::drawing::svg). Letters
-/// that the fonts of the plots lack (they have Latin, Greek and Cyrillic ones, and mathematical signs) are left out.
+/// For the pictures of [`Chart::svg`](super::Chart::svg) and [`drawing::svg`](crate::topology::drawing::svg).
+/// Characters that are not in the fonts (Latin, Greek, Cyrillic and mathematical symbols) are left out.
 ///
 /// # Errors
-/// The text is no SVG, or the picture is too large, or has no size at all.
+/// The text is not an SVG, or the picture is too large or empty.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     let options = Options {
         fontdb: FONTS.clone(),
         font_family: "Arimo".into(),
-        // A picture loads no other file.
+        // A picture must not load other files.
         image_href_resolver: ImageHrefResolver {
             resolve_data: Box::new(|_, _, _| None),
             resolve_string: Box::new(|_, _| None),
         },
         ..Options::default()
     };
-    let tree = Tree::from_str(svg, &options).map_err(|error| PngError::Svg(error.to_string()))?;
+    let tree = Tree::from_str(svg, &options)?;
     let (width, height) =
         ((tree.size().width() * scale).ceil(), (tree.size().height() * scale).ceil());
     let wrong = || PngError::Size { width, height };
@@ -85,5 +73,5 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     let mut pixels = Pixmap::new(width as u32, height as u32).ok_or_else(wrong)?;
     pixels.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| PngError::Encode(error.to_string()))
+    pixels.encode_png().map_err(|error| PngError::Encode(error.into()))
 }

@@ -1,4 +1,4 @@
-//! From figures to shapes on paper: gaps, and no more points than can be seen.
+//! From values to shapes on paper, with gaps, and without points that cannot be seen.
 
 use super::Line;
 use super::axis::Axis;
@@ -34,7 +34,7 @@ impl Area {
     }
 }
 
-/// A part of a band: a column of paper, with its upper and lower end.
+/// A vertical slice of a band.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Slice {
     pub x: f64,
@@ -45,11 +45,11 @@ pub(crate) struct Slice {
 /// A line on paper.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Shape {
-    /// What hangs together.
+    /// Connected parts of the line.
     pub runs: Vec<Vec<Place>>,
-    /// Parts of the band that hang together.
+    /// Connected parts of the band.
     pub bands: Vec<Vec<Slice>>,
-    /// Where the figure is zero or far below a logarithmic axis.
+    /// Where the value is zero or far below a logarithmic axis.
     pub below: Vec<Place>,
     /// Whether the points are so few that each is marked.
     pub marked: bool,
@@ -100,7 +100,7 @@ impl Shape {
     }
 }
 
-/// Of the points over one step of paper: the first, the highest, the lowest and the last.
+/// Keeps the first, the highest, the lowest and the last of the points within one unit of paper.
 pub(crate) fn thinned(run: &[Place]) -> Vec<Place> {
     let mut kept = Vec::new();
     for column in run.chunk_by(|a, b| a[0].floor() == b[0].floor()) {
@@ -122,7 +122,7 @@ pub(crate) fn thinned(run: &[Place]) -> Vec<Place> {
     kept
 }
 
-/// Of the slices over one step of paper: the first and the last, both as wide as the widest.
+/// Keeps the first and the last of the slices within one unit of paper, both as high as their union.
 fn sliced(band: &[Slice]) -> Vec<Slice> {
     let mut kept = Vec::new();
     for column in band.chunk_by(|a, b| a.x.floor() == b.x.floor()) {
@@ -134,7 +134,7 @@ fn sliced(band: &[Slice]) -> Vec<Slice> {
             kept.extend_from_slice(column);
         }
     }
-    // One slice alone would have no width.
+    // A single slice would have no width.
     if let [only] = kept[..] {
         kept = vec![Slice { x: only.x - 2.0, ..only }, Slice { x: only.x + 2.0, ..only }];
     }
@@ -156,13 +156,13 @@ mod tests {
         assert!(kept.contains(&run[33_333]) && kept.contains(&run[66_667]));
         assert_eq!((kept[0], kept[kept.len() - 1]), (run[0], run[99_999]));
         assert!(kept.is_sorted_by(|a, b| a[0] <= b[0]));
-        // What is sparse stays as it is.
+        // Sparse points stay as they are.
         assert_eq!(thinned(&run[..4]), run[..4]);
         assert!(thinned(&[]).is_empty());
     }
 
     #[test]
-    fn what_is_no_number_is_a_gap_and_zero_is_marked_on_powers() {
+    fn nan_is_a_gap_and_zero_is_marked_on_a_logarithmic_axis() {
         let area = Area { left: 0.0, top: 0.0, width: 100.0, height: 100.0 };
         let x = Axis::new([0.0, 4.0].into_iter(), Scale::Linear, 5, 0.0);
         let line =

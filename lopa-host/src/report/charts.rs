@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::Figure;
-use crate::plot::{Chart, Line, spread};
+use crate::numerics::spread;
+use crate::plot::{Chart, Line};
 use crate::record::{Column, Record, Scale};
 
 /// What tells sets of samples apart in the name of a column; what is the same behind it belongs in one chart.
 const SETS: [&str; 5] = ["train_", "training_", "validation_", "val_", "test_"];
 
 /// A chart for every column of a record, against the column `x`; what was measured of training, validation and test
-/// samples alike comes together. A column without a figure has no chart, nor has the iteration.
+/// samples alike comes together. A column without a value has no chart, nor has the iteration.
 ///
 /// ```
 /// use lopa_host::record::{Column, Record, Scale};
@@ -62,7 +63,7 @@ pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
 /// Means over runs that differ in their seeds only, with bands: one line a group, one chart a column.
 ///
 /// Rows with the same iteration belong together. The band is the 95 % confidence interval of the mean (Student's t)
-/// where three runs or more have a figure, their range where two have; the explanation says which.
+/// where three runs or more have a value, their range where two have; the explanation says which.
 #[must_use]
 pub fn averaged(groups: &[(&str, Vec<&Record>)], x: &str) -> Vec<Figure> {
     let records: Vec<&Record> = groups.iter().flat_map(|(_, records)| records).copied().collect();
@@ -111,8 +112,8 @@ fn explanation(counts: &[usize]) -> String {
     let band = match (least, most) {
         (_, 2) => "the range of the two".to_owned(),
         (3.., _) => interval.to_owned(),
-        (2, _) => format!("{interval}, or the range where only two have a figure"),
-        _ => format!("{interval}, the range where two have a figure, nothing where one has"),
+        (2, _) => format!("{interval}, or the range where only two have a value"),
+        _ => format!("{interval}, the range where two have a value, nothing where one has"),
     };
     format!("{seeds}; the band is {band}.")
 }
@@ -161,7 +162,7 @@ fn chart(across: &Column, y_title: String, y_scale: Scale) -> Chart {
     Chart { y_scale, ..Chart::new(across.title.clone(), y_title) }
 }
 
-/// The columns with figures that a person may want to see against `x`.
+/// The columns with values that a person may want to see against `x`.
 fn shown<'a>(record: &'a Record, x: &str) -> Vec<&'a Column> {
     let there = |column: &&Column| {
         let drawn = |point: &[f64; 2]| point.iter().all(|a| a.is_finite());

@@ -3,7 +3,7 @@
 use super::{Figure, Report, Results, Table, summary};
 use crate::config::Experiment;
 use crate::metrics::Metric;
-use crate::plot::number;
+use crate::numerics::number;
 use crate::record::Record;
 
 /// Figures worth a tile, as far as they were measured.

@@ -1,6 +1,7 @@
 //! Tables of a report.
 
-use crate::plot::{escaped, number};
+use crate::numerics::number;
+use crate::plot::escaped;
 use crate::record::{Column, Record, Scale};
 
 /// A table: words in its first column, figures in the others.

@@ -8,8 +8,9 @@ use lopa_core::steps::StepSizes;
 use rayon::prelude::*;
 
 use super::{Prepared, RunError, drive};
-use crate::exact::{Check, Corollary, Course, Ended, Exact, Theory};
+use crate::exact::Exact;
 use crate::metrics::NodeSamples;
+use crate::theory::{Check, Corollary, Course, Ended, Theory};
 
 /// About so many rounds of a run are measured.
 const MEASURED: u64 = 200;

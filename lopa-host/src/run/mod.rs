@@ -28,12 +28,12 @@ use lopa_core::wire::Seal;
 
 use crate::algorithms::{self, Algorithm, AlgorithmTable, BuildError, Links, NodeView};
 use crate::config::{Experiment, Start};
-use crate::exact::{Coefficients, Constants};
 use crate::key::Key;
 use crate::metrics::{Meter, Metric, NodeSamples, Totals};
 use crate::network::{Simulation, Traffic};
 use crate::record::Record;
 use crate::report::{Outputs, Results};
+use crate::theory::{Coefficients, Constants};
 use crate::topology::{Layout, Weights};
 use checkpoint::Standing;
 use drive::{Progress, drive};

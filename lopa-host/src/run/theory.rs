@@ -1,33 +1,35 @@
-//! What the paper's theory knows of an experiment.
+//! The paper's theory applied to an experiment.
 
 use lopa_core::epoch::Epoch;
 use lopa_core::node::State;
+use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::AnyProblem;
 
 use super::{Prepared, RunError};
-use crate::exact::{Constants, Exact, Heterogeneity, Theory, Variances};
+use crate::exact::Exact;
+use crate::theory::{Constants, Heterogeneity, Theory, Variances};
 
 impl Prepared {
-    /// Measures the constants of the assumptions where the run starts. For 784 features it takes some seconds, for a
-    /// large shared layer minutes.
+    /// Measures the constants of the assumptions where the run starts. This takes seconds for 784 features, and minutes
+    /// for a large shared layer.
     ///
     /// # Errors
-    /// Says which node's problem cannot be evaluated there.
+    /// A node, which is named, has a problem that cannot be evaluated there.
     pub fn theory(&self) -> Result<Theory, RunError> {
         let failed = |error| RunError::Input(format!("theory: {error}"));
         let samples = self.material.samples()?;
         let problems = self.material.problems(self.experiment.problem, &samples)?;
         let problems: Vec<&AnyProblem<'_>> = problems.iter().collect();
         let seed = self.experiment.run.seed;
-        let size = |problem: &&&AnyProblem<'_>| lopa_core::problem::Problem::dimensions(**problem);
-        let largest = problems.iter().map(|problem| size(&problem));
-        let (outer, inner) =
-            largest.fold((0, 0), |(n, p), size| (n.max(size.outer), p.max(size.inner)));
+        let largest = |of: fn(Dimensions) -> usize| {
+            problems.iter().map(|problem| of(problem.dimensions())).max().unwrap_or(0)
+        };
+        let (outer, inner) = (largest(|size| size.outer), largest(|size| size.inner));
         let x = self.x0(outer);
         let zeros = vec![0.0; outer.max(inner)];
-        let start = problems.iter().map(|problem| {
-            let (n, p) = (&zeros[..outer], &zeros[..size(&problem).inner]);
-            (*problem, State { round: 0, epoch: Epoch::FIRST, x: &x, theta: p, v: p, z: n, y: n })
+        let start = problems.iter().map(|&problem| {
+            let (n, p) = (&zeros[..outer], &zeros[..problem.dimensions().inner]);
+            (problem, State { round: 0, epoch: Epoch::FIRST, x: &x, theta: p, v: p, z: n, y: n })
         });
         Ok(Theory {
             start: Exact::default().measure(start).map_err(failed)?,

@@ -1,11 +1,12 @@
-//! Figures, constants and the Lyapunov function of networks.
+//! Measurements, constants and the Lyapunov function of networks.
 
 use lopa_core::batch::Sampler;
 use lopa_core::node::Scheme;
 use lopa_core::problems::Ridge;
 use lopa_core::samples::{Features, Labels, Samples};
 use lopa_core::steps::StepSizes;
-use lopa_host::exact::{self, Coefficients, Constants, Exact, ExactError, Figures};
+use lopa_host::exact::{self, Exact, ExactError, Measurement};
+use lopa_host::theory::{Coefficients, Constants};
 
 use super::{Shared, inner_solution, instance};
 use crate::reference::fixtures::{Instance, Kind, Rng};
@@ -136,7 +137,7 @@ fn v_falls_in_every_round_with_small_steps() {
         let mut fleet =
             Fleet::new(&problems, &ring.weights, steps, scheme, &ring.x0, Sampler::full);
         let mut exact = Exact::default();
-        let mut measure = |fleet: &Fleet<'_>| -> Figures {
+        let mut measure = |fleet: &Fleet<'_>| -> Measurement {
             exact.measure(shared.iter().zip(fleet.states())).unwrap()
         };
         let first = measure(&fleet);
@@ -145,14 +146,14 @@ fn v_falls_in_every_round_with_small_steps() {
         let mut before = first;
         for round in 1..=400 {
             fleet.round();
-            let figures = measure(&fleet);
-            let now = coefficients.value(&figures);
+            let after = measure(&fleet);
+            let now = coefficients.value(&after);
             // Theorem 2 promises half of τα ‖∇Φ‖²; theorem 1 a quarter, less what heterogeneity adds.
             let part = if scheme == Scheme::GradientTracking { 0.5 } else { 0.25 };
             let promised = part * 0.2 * 0.002 * before.hypergradient;
             assert!(now < v - promised, "{scheme:?}, round {round}: {now} after {v}");
             gained += v - now;
-            (v, before) = (now, figures);
+            (v, before) = (now, after);
         }
         println!("{scheme:?}: V from {start} by {gained}, {coefficients:?}\n{first:?}\n{before:?}");
         assert!(before.hypergradient < first.hypergradient && before.phi < first.phi);
@@ -160,7 +161,7 @@ fn v_falls_in_every_round_with_small_steps() {
 }
 
 #[test]
-fn figures_are_what_their_names_say() {
+fn measurements_are_what_their_names_say() {
     let ring = Ring::new(4, 3, 2);
     let problems: Vec<_> = ring.instances.iter().map(Instance::core).collect();
     let shared: Vec<_> = ring.instances.iter().map(Shared).collect();
@@ -224,8 +225,8 @@ fn the_bits_do_not_depend_on_the_threads() {
         for _ in 0..3 {
             (0..10).for_each(|_| fleet.round());
             let states = fleet.states();
-            let figures = pool.install(|| exact.measure(shared.iter().zip(states)).unwrap());
-            seen.push(format!("{figures:?} {:?}", exact.hypergradient()));
+            let measured = pool.install(|| exact.measure(shared.iter().zip(states)).unwrap());
+            seen.push(format!("{measured:?} {:?}", exact.hypergradient()));
         }
         let constants = pool.install(|| Constants::measure(shared.iter(), &x0, 3).unwrap());
         seen.push(format!("{constants:?}"));

@@ -9,6 +9,7 @@ use lopa_core::network::Edge;
 use lopa_core::problems::Quadratic;
 
 use super::{Algorithm, AlgorithmName, AlgorithmTable, Batch, Truncation, build};
+use crate::numerics::vector::mean;
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
 use crate::topology::Topology;
 
@@ -66,18 +67,6 @@ impl Setting {
         (0..rounds).for_each(|_| network.step().unwrap());
         network
     }
-}
-
-/// The mean of one of the nodes' vectors.
-fn mean<'v>(vectors: impl Iterator<Item = &'v [f32]>) -> Vec<f64> {
-    let mut sum: Vec<f64> = Vec::new();
-    let mut count = 0.0;
-    for vector in vectors {
-        sum.resize(vector.len(), 0.0);
-        sum.iter_mut().zip(vector).for_each(|(sum, &a)| *sum += f64::from(a));
-        count += 1.0;
-    }
-    sum.iter().map(|sum| sum / count).collect()
 }
 
 /// The largest difference of two vectors' elements.

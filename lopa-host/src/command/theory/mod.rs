@@ -1,4 +1,4 @@
-//! `lopa theory`: the constants of the paper's assumptions, the step sizes it proves something about, and whether it holds.
+//! `lopa theory`: the constants of the paper's assumptions, its step sizes and bounds, and whether the bounds hold.
 
 mod text;
 
@@ -7,49 +7,50 @@ use std::path::PathBuf;
 use clap::Args;
 use lopa_core::node::Scheme;
 use lopa_host::config::Experiment;
-use lopa_host::exact::{Corollary, Lemma, Theory};
 use lopa_host::run::{CheckRuns, Checks, Prepared};
+use lopa_host::theory::{Corollary, Lemma, Theory};
 use serde::Serialize;
 
 use super::{Failure, interrupts, print, progress, threads};
 
 /// Measures the constants of the paper's assumptions where a run starts, and the step sizes of its corollaries.
 ///
-/// The paper's constants hold everywhere, these at one point: they are estimates from below (mu_g from above), exact for
-/// quadratics. The measured heterogeneity b^2 stands beside lemma 1's bound of it. The step sizes of corollaries 1 (LG) and
-/// 2 (GT), with full batches 3 and 4, are what the proofs need, far below what works in practice: `lopa tune` finds that.
+/// The paper's constants hold everywhere. These hold at one point, so they are estimates from below (mu_g from above);
+/// for quadratics they are exact. The measured heterogeneity b^2 is printed next to the bound of lemma 1. The step
+/// sizes of corollaries 1 (LG) and 2 (GT), or 3 and 4 with full batches, are those that the proofs need. They are far
+/// below what works in practice, which `lopa tune` finds.
 ///
-/// --check runs LG and GT with these step sizes for the file's rounds and holds the mean of |grad Phi(x-bar)|^2 over the
-/// rounds against the bound; then the file's own step sizes, if it is LoPA's. Of more than 200 rounds up to 201 are
-/// measured, dense at the start, with lines between. Where f32 cannot take such small steps it says so. Exit status 1 if
-/// a bound does not hold.
+/// --check runs LG and GT with these step sizes for as many rounds as the file says and compares the mean of |grad
+/// Phi(x-bar)|^2 over the rounds with the bound; then it runs the file's own step sizes, if they are LoPA's. Of more
+/// than 200 rounds, up to 201 are measured, densely at the start, with linear interpolation in between. Steps that are
+/// too small for f32 are reported. The exit status is 1 if a bound does not hold.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa theory network.toml\n  \
                         lopa theory network.toml --tau 0.1 --json\n  \
                         lopa theory network.toml --check --seeds 5")]
 pub(crate) struct TheoryCommand {
-    /// The file.
+    /// Experiment file (TOML).
     file: PathBuf,
-    /// The relaxation, between 0 and 1; the file's if not given, or 0.5.
+    /// Relaxation, between 0 and 1; by default the file's, or 0.5.
     #[arg(long)]
     tau: Option<f32>,
-    /// Run with these step sizes, and say whether the bound holds.
+    /// Run with these step sizes and check the bounds.
     #[arg(long)]
     check: bool,
-    /// How many seeds a run of the check has, counted on from the file's; they draw batches alone, and with full batches
-    /// one run says all.
+    /// Number of seeds per check, counting up from the file's. Seeds only determine the batches: with full batches one
+    /// run is enough.
     #[arg(long, default_value_t = 3, requires = "check",
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: u16,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// How many threads; all cores if not given. The results do not depend on it.
+    /// Number of threads, by default all cores. The results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
-/// All there is to print.
+/// Everything that is printed.
 #[derive(Serialize)]
 struct All {
     theory: Theory,
@@ -65,15 +66,13 @@ struct All {
 }
 
 impl TheoryCommand {
-    /// Measures, runs if asked to, and prints.
+    /// Measures, checks if requested, and prints.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         threads(self.threads)?;
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let tau = self.tau.or(experiment.algorithm.tau).unwrap_or(0.5);
         if !(tau > 0.0 && tau < 1.0) {
-            return Err(Failure::input(format!(
-                "--tau {tau} is out of range: above 0 and below 1"
-            )));
+            return Err(Failure::input(format!("--tau must be above 0 and below 1, got {tau}")));
         }
         let (tau, rounds) = (f64::from(tau), experiment.run.iterations);
         let prepared = Prepared::new(experiment)?;
@@ -97,8 +96,8 @@ impl TheoryCommand {
             all.check = checks?;
         }
         if self.json {
-            // Plain numbers: nothing here can fail to be JSON.
-            print(&(serde_json::to_string(&all).unwrap_or_default() + "\n"))?;
+            let json = serde_json::to_string(&all).map_err(Failure::run)?;
+            print(&(json + "\n"))?;
         } else {
             print(&text::text(&all))?;
         }
@@ -106,15 +105,15 @@ impl TheoryCommand {
     }
 }
 
-/// What a check means for the exit status; nothing if it was stopped.
+/// What a check means for the exit status; there is none if it was interrupted.
 fn outcome(checks: Option<&Checks>) -> Result<(), Failure> {
     match checks {
-        None => Err(Failure::run("stopped: the check is missing")),
+        None => Err(Failure::run("interrupted: the check did not finish")),
         Some(Checks { lg: None, gt: None, .. }) => {
-            Err(Failure::input("there is no theory to check: x does not move the inner solutions"))
+            Err(Failure::input("nothing to check: the inner solutions do not depend on x"))
         }
         Some(checks) if checks.is_against() => Err(Failure::run(
-            "the bound does not hold, with the constants measured at x0: see the check",
+            "a bound does not hold with the constants measured at x0: see the check",
         )),
         Some(_) => Ok(()),
     }
@@ -123,7 +122,7 @@ fn outcome(checks: Option<&Checks>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lopa_host::exact::{Check, Verdict};
+    use lopa_host::theory::{Check, Verdict};
 
     #[test]
     fn a_bound_that_does_not_hold_is_a_failure() {

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use lopa_host::exact::{Check, Corollary, Course, Limit, Verdict};
 use lopa_host::run::{Checks, Practice};
+use lopa_host::theory::{Check, Corollary, Course, Limit, Verdict};
 
 use super::All;
 
-/// A part with its title and rows of figures, each with a word on what it is.
+/// A part with its title and rows of values, each with a note on what it is.
 fn part(text: &mut String, title: &str, rows: &[(&str, f64, &str)]) {
     let _ = writeln!(text, "{title}");
     for (name, value, what) in rows {
@@ -16,12 +16,12 @@ fn part(text: &mut String, title: &str, rows: &[(&str, f64, &str)]) {
     }
 }
 
-/// A figure without a word.
+/// A value without a note.
 const fn plain(name: &str, value: f64) -> (&str, f64, &str) {
     (name, value, "")
 }
 
-/// How many times, with two or three digits.
+/// A factor with two or three digits.
 fn times(factor: f64) -> String {
     match factor {
         _ if !factor.is_finite() || !(0.01..1.0e4).contains(&factor) => format!("{factor:.1e}"),
@@ -60,22 +60,22 @@ pub(super) fn text(all: &All) -> String {
         &[
             plain("b_f^2", h.b_f),
             plain("b_g^2", h.b_g),
-            ("b^2", h.b, "as measured"),
+            ("b^2", h.b, "measured"),
             plain("C_1", lemma.c_1),
             plain("C_2", lemma.c_2),
-            ("lemma 1", lemma.bound, "C_1 b_f^2 + C_2 b_g^2, its bound of b^2"),
+            ("lemma 1", lemma.bound, "C_1 b_f^2 + C_2 b_g^2, the bound on b^2"),
         ],
     );
     let _ = match lemma.care {
         Some(care) if care >= 1.0 => {
-            writeln!(text, "  lemma 1 is {} times too careful", times(care))
+            writeln!(text, "  lemma 1's bound is {} times the measured b^2", times(care))
         }
         Some(care) => writeln!(
             text,
-            "  b^2 is {} times above lemma 1's bound: constants at one point are estimates from below",
+            "  b^2 exceeds lemma 1's bound by a factor of {}: constants at one point are estimates from below",
             times(1.0 / care)
         ),
-        None => writeln!(text, "  nodes do not differ"),
+        None => writeln!(text, "  the nodes do not differ"),
     };
     part(
         &mut text,
@@ -99,7 +99,7 @@ pub(super) fn text(all: &All) -> String {
             None => part(
                 &mut text,
                 &format!(
-                    "{scheme}, {rounds} rounds: nothing, as x does not move the inner solutions"
+                    "{scheme}, {rounds} rounds: no step sizes, as the inner solutions do not depend on x"
                 ),
                 &[],
             ),
@@ -124,9 +124,9 @@ fn steps(text: &mut String, scheme: &str, rounds: u64, found: &Corollary) {
     };
     let u = if scheme == "GT" { "u'" } else { "u" };
     let limit = match found.limit {
-        Limit::Conditions => format!("{u} decided it"),
-        Limit::Noise => "(a0/(a1 (K+1)))^(1/2) decided it: the batches' noise".into(),
-        Limit::Heterogeneity => "(a0/(a2 (K+1)))^(1/3) decided it: heterogeneity".into(),
+        Limit::Conditions => format!("limited by {u}"),
+        Limit::Noise => "limited by (a0/(a1 (K+1)))^(1/2): noise of the batches".into(),
+        Limit::Heterogeneity => "limited by (a0/(a2 (K+1)))^(1/3): heterogeneity".into(),
     };
     let mut rows = vec![
         (u, found.u, "the largest alpha the theorem allows"),
@@ -136,16 +136,16 @@ fn steps(text: &mut String, scheme: &str, rounds: u64, found: &Corollary) {
         plain("gamma", found.gamma),
         plain("tau", found.tau),
         ("a0/(alpha (K+1))", found.terms[0], "from the start"),
-        ("a1 alpha", found.terms[1], "from the batches' noise"),
+        ("a1 alpha", found.terms[1], "from the noise of the batches"),
     ];
     if scheme == "LG" {
-        rows.push(("a2 alpha^2", found.terms[2], "from heterogeneity, with b^2 as measured"));
+        rows.push(("a2 alpha^2", found.terms[2], "from heterogeneity, with the measured b^2"));
     }
-    rows.push(("bound", found.bound, "of the mean of |grad Phi(x-bar)|^2 over the rounds"));
+    rows.push(("bound", found.bound, "on the mean of |grad Phi(x-bar)|^2 over the rounds"));
     part(text, &title, &rows);
 }
 
-/// What the runs did.
+/// The results of the runs.
 fn checks(text: &mut String, all: &All, checks: &Checks) {
     let (rounds, start) = (all.rounds, all.theory.start.hypergradient);
     let Checks { lg, gt, practice } = checks;
@@ -155,12 +155,12 @@ fn checks(text: &mut String, all: &All, checks: &Checks) {
     let _ = write!(text, "  mean of |grad Phi(x-bar)|^2 over rounds 0 to {rounds}");
     if let Some(Course { seeds, measured, .. }) = any {
         if measured <= rounds {
-            let _ = write!(text, ", {measured} of them measured, lines between");
+            let _ = write!(text, ", measured in {measured} of them, interpolated between");
         }
         let _ = if seeds > 1 {
-            write!(text, ", and over {seeds} seeds")
+            write!(text, ", averaged over {seeds} seeds")
         } else {
-            write!(text, ", of one run")
+            write!(text, ", one run")
         };
     }
     text.push('\n');
@@ -183,7 +183,7 @@ fn judged(text: &mut String, scheme: &str, check: &Check, start: f64) {
             }
             _ => writeln!(
                 text,
-                "  {scheme} not run: its step sizes are zero in f32, nothing is checked"
+                "  {scheme} not run: its step sizes are zero in f32, so nothing is checked"
             ),
         };
         return;
@@ -193,14 +193,14 @@ fn judged(text: &mut String, scheme: &str, check: &Check, start: f64) {
     let factor = check.factor.unwrap_or(f64::INFINITY);
     let _ = match check.verdict {
         Verdict::Below => writeln!(text, "below the bound by a factor of {}", times(factor)),
-        Verdict::Still => writeln!(text, "x never moved, nothing is checked"),
-        _ => writeln!(text, "NOT below the bound, above it by a factor of {}", times(1.0 / factor)),
+        Verdict::Still => writeln!(text, "x never moved, so nothing is checked"),
+        _ => writeln!(text, "ABOVE the bound by a factor of {}", times(1.0 / factor)),
     };
     if course.lost > 0.0 {
         let part = times(100.0 * course.lost);
         let _ = writeln!(
             text,
-            "     {part} % of its steps alpha tau y are below f32's rounding of x, and lost"
+            "     {part} % of its steps alpha tau y are lost to the rounding of x in f32"
         );
     }
     if check.verdict == Verdict::Below && start <= bound {
@@ -217,30 +217,23 @@ fn practised(text: &mut String, own: &Practice) {
     let Some(course) = own.course else {
         let _ = writeln!(
             text,
-            "  practice (alpha {alpha} of the file) diverged: `lopa tune` finds better steps"
+            "  the file's own steps (alpha {alpha}) diverged: `lopa tune` finds better ones"
         );
         return;
     };
-    let _ = writeln!(text, "  practice (alpha {alpha} of the file) measured {:.6e}", course.mean);
+    let _ = writeln!(text, "  the file's own steps (alpha {alpha}) measured {:.6e}", course.mean);
     let (Some(larger), Some(lower)) = (own.larger, own.lower) else { return };
-    let size = if larger >= 1.0 {
-        format!("{} times larger", times(larger))
-    } else {
-        format!("{} times smaller", times(1.0 / larger))
+    let compared = |factor: f64, [more, less]: [&str; 2]| {
+        let (factor, word) = if factor >= 1.0 { (factor, more) } else { (1.0 / factor, less) };
+        format!("{} times {word}", times(factor))
     };
-    let _ = if lower >= 1.0 {
-        writeln!(
-            text,
-            "     practice takes alpha {size} and comes {} times lower; `lopa tune` finds such steps",
-            times(lower)
-        )
-    } else {
-        writeln!(
-            text,
-            "     practice takes alpha {size} and comes {} times higher; `lopa tune` may find better",
-            times(1.0 / lower)
-        )
-    };
+    let size = compared(larger, ["larger", "smaller"]);
+    let level = compared(lower, ["lower", "higher"]);
+    let advice = if lower >= 1.0 { "finds such steps" } else { "may find better steps" };
+    let _ = writeln!(
+        text,
+        "     alpha is {size} than the corollary's and the mean {level}: `lopa tune` {advice}"
+    );
 }
 
 #[cfg(test)]
@@ -249,7 +242,7 @@ mod tests {
 
     const COURSE: Course = Course { seeds: 1, measured: 11, mean: 8.0, moved: 0.5, lost: 0.0 };
 
-    fn said(verdict: Verdict, bound: f64, course: Option<Course>) -> String {
+    fn printed(verdict: Verdict, bound: f64, course: Option<Course>) -> String {
         let factor = course.map(|course| bound / course.mean);
         let mut text = String::new();
         judged(&mut text, "LG", &Check { verdict, bound, course, factor }, 9.0);
@@ -258,32 +251,42 @@ mod tests {
 
     #[test]
     fn verdicts_are_plain() {
-        let below = said(Verdict::Below, 16.0, Some(COURSE));
+        let below = printed(Verdict::Below, 16.0, Some(COURSE));
         assert!(below.contains("below the bound by a factor of 2.00"), "{below}");
         assert!(below.contains("standing still would pass too"), "{below}");
-        let close = said(Verdict::Below, 8.8, Some(COURSE));
+        let close = printed(Verdict::Below, 8.8, Some(COURSE));
         assert!(!close.contains("standing still"), "{close}");
-        let above = said(Verdict::Above, 2.0, Some(COURSE));
-        assert!(above.contains("NOT below the bound, above it by a factor of 4.00"), "{above}");
-        let still = said(Verdict::Still, 16.0, Some(Course { moved: 0.0, lost: 1.0, ..COURSE }));
+        let above = printed(Verdict::Above, 2.0, Some(COURSE));
+        assert!(above.contains("ABOVE the bound by a factor of 4.00"), "{above}");
+        let still = printed(Verdict::Still, 16.0, Some(Course { moved: 0.0, lost: 1.0, ..COURSE }));
         assert!(still.contains("nothing is checked") && still.contains("100 % of its steps"));
-        assert!(said(Verdict::Diverged, 16.0, None).contains("does not hold"));
-        assert!(said(Verdict::Still, 16.0, None).contains("zero in f32"));
+        assert!(printed(Verdict::Diverged, 16.0, None).contains("does not hold"));
+        assert!(printed(Verdict::Still, 16.0, None).contains("zero in f32"));
     }
 
     #[test]
-    fn practice_is_told_as_it_is() {
-        let told = |course, larger, lower| {
+    fn own_steps_are_compared_with_those_of_the_corollary() {
+        let printed = |course, larger, lower| {
             let mut text = String::new();
             let own = Practice { alpha: 0.1, larger: Some(larger), course, lower };
             practised(&mut text, &own);
             text
         };
-        let good = told(Some(COURSE), 136.2, Some(52.87));
-        assert!(good.contains("alpha 136 times larger and comes 52.9 times lower"), "{good}");
-        let bad = told(Some(COURSE), 0.25, Some(0.5));
-        assert!(bad.contains("alpha 4.00 times smaller and comes 2.00 times higher"), "{bad}");
-        assert!(told(None, 1.0e9, None).contains("diverged"));
+        let good = printed(Some(COURSE), 136.2, Some(52.87));
+        assert!(
+            good.contains(
+                "alpha is 136 times larger than the corollary's and the mean 52.9 times lower"
+            ),
+            "{good}"
+        );
+        let bad = printed(Some(COURSE), 0.25, Some(0.5));
+        assert!(
+            bad.contains(
+                "alpha is 4.00 times smaller than the corollary's and the mean 2.00 times higher"
+            ),
+            "{bad}"
+        );
+        assert!(printed(None, 1.0e9, None).contains("diverged"));
         assert_eq!(times(1.0e9), "1.0e9");
     }
 }

@@ -1,39 +1,39 @@
-//! Several runs as one line: their mean, and how sure it is.
+//! Several runs as one: their mean, and how sure it is.
 
-/// What several runs say together.
+/// The mean of several runs, and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// Where the truth may lie: of three runs or more the 95 % confidence interval of the mean, of two their range,
-    /// of one nothing.
+    /// Where the truth may lie: the 95 % confidence interval of the mean for three runs or more, the range of two,
+    /// nothing for one.
     pub band: Option<[f64; 2]>,
-    /// How many runs had a figure.
+    /// The number of runs with a finite value.
     pub runs: usize,
 }
 
-/// The mean of several runs and its band; nothing without figures. What is not finite is no figure.
+/// The mean of several runs and its band. Values that are not finite are left out; with none left there is no mean.
 ///
 /// ```
-/// use lopa_host::plot::spread;
+/// use lopa_host::numerics::spread;
 /// // s = 1, so the band is 2 ± 4.3027 / √3.
 /// let three = spread(&[1.0, 2.0, 3.0]).unwrap();
 /// assert!(three.mean == 2.0 && (three.band.unwrap()[1] - 4.48414).abs() < 1e-5);
 /// assert_eq!(spread(&[1.0, 2.0]).unwrap().band, Some([1.0, 2.0]));
 /// ```
 #[must_use]
-pub fn spread(figures: &[f64]) -> Option<Spread> {
-    let figures: Vec<f64> = figures.iter().copied().filter(|a| a.is_finite()).collect();
-    let (runs, count) = (figures.len(), figures.len() as f64);
-    let mean = figures.iter().sum::<f64>() / count;
+pub fn spread(values: &[f64]) -> Option<Spread> {
+    let values: Vec<f64> = values.iter().copied().filter(|a| a.is_finite()).collect();
+    let (runs, count) = (values.len(), values.len() as f64);
+    let mean = values.iter().sum::<f64>() / count;
     if runs == 0 || !mean.is_finite() {
         return None;
     }
-    let band = match figures[..] {
+    let band = match values[..] {
         [_] => None,
         [a, b] => Some([a.min(b), a.max(b)]),
         _ => {
-            let squares: f64 = figures.iter().map(|a| (a - mean) * (a - mean)).sum();
+            let squares: f64 = values.iter().map(|a| (a - mean) * (a - mean)).sum();
             let half = confidence_quantile(runs - 1) * (squares / (count - 1.0) / count).sqrt();
             Some([mean - half, mean + half]).filter(|ends| ends.iter().all(|end| end.is_finite()))
         }
@@ -41,11 +41,11 @@ pub fn spread(figures: &[f64]) -> Option<Spread> {
     Some(Spread { mean, band, runs })
 }
 
-/// The 97.5 % quantile of Student's t with so many degrees of freedom: the half width of a 95 % confidence interval,
+/// The 97.5 % quantile of Student's t with `freedom` degrees of freedom: the half width of a 95 % confidence interval,
 /// in standard errors. Infinite with none.
 ///
 /// ```
-/// let quantile = lopa_host::plot::confidence_quantile(4);
+/// let quantile = lopa_host::numerics::confidence_quantile(4);
 /// assert!((quantile - 2.776_445_105).abs() < 1e-9);
 /// ```
 #[must_use]
@@ -61,7 +61,7 @@ pub fn confidence_quantile(freedom: usize) -> f64 {
         let second = (5.0 * cube * z * z + 16.0 * cube + 3.0 * z) / 96.0;
         return z + (cube + z) / (4.0 * degrees) + second / (degrees * degrees);
     }
-    // Halving the angle's range until nothing is left to halve.
+    // Bisect the range of angles until nothing is left of it.
     let (mut low, mut high) = (0.0_f64, std::f64::consts::FRAC_PI_2);
     for _ in 0..64 {
         let middle = f64::midpoint(low, high);
@@ -110,7 +110,7 @@ mod tests {
             let found = confidence_quantile(freedom);
             assert!((found - expected).abs() < 2e-9, "{freedom}: {found}");
         }
-        // No step where the way to compute changes.
+        // No jump where the method changes.
         assert!((confidence_quantile(2000) - confidence_quantile(2001)).abs() < 1e-6);
         assert_eq!(confidence_quantile(0), f64::INFINITY);
     }

@@ -4,46 +4,47 @@ use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
 use super::lipschitz::Local;
-use super::solve::Solver;
-use super::{ExactError, norm};
+use crate::exact::{ExactError, Solver, of_nodes};
+use crate::numerics::vector::norm;
 
-/// What assumptions 2 and 3 bound, as measured at one x and the nodes' θ*(x): the smallest μ_g and the largest of the
-/// others over the nodes.
+/// The constants of assumptions 2 and 3, measured at one x and the nodes' θ*(x): the smallest μ_g over the nodes, and
+/// the largest of each of the others.
 ///
-/// The paper's constants hold everywhere; for most problems only a point's can be measured, so these are local
-/// estimates, from below (μ_g from above). On a quadratic they are exact, up to f32. L_{f,x} and L_{f,θ} are taken
-/// as assumption 2 has them, each in its own variable.
+/// The paper's constants hold everywhere. For most problems they can only be measured at a point, so these are local
+/// estimates from below (μ_g from above). On a quadratic they are exact, up to f32. L_{f,x} and L_{f,θ} are meant as in
+/// assumption 2, each in its own variable.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Constants {
-    /// μ_g: how convex g is in θ at least. The smallest eigenvalue of ∇²θθ g, by Lanczos' method.
+    /// μ_g: g is at least this strongly convex in θ. The smallest eigenvalue of ∇²θθ g, by Lanczos' method.
     pub mu_g: f64,
     /// L_{g,θ}: the Lipschitz constant of ∇θ g in θ. The largest eigenvalue of ∇²θθ g, by Lanczos' method.
     pub l_g_theta: f64,
-    /// C_{g,xθ}: the largest singular value of ∇²xθ g, in the span of a few dozen vectors. Products with the matrix are
-    /// the problem's own; with its transpose, which only choose those vectors, central differences of ∇θ g in x.
+    /// C_{g,xθ}: the largest singular value of ∇²xθ g in the span of a few dozen vectors. Products with the matrix are
+    /// the problem's own; products with its transpose, which only select those vectors, are central differences of ∇θ g
+    /// in x.
     pub c_g_x_theta: f64,
-    /// L_{g,xθ}: the Lipschitz constant of ∇²xθ g in (x, θ). The third derivative that moves it most, found by
-    /// ascent from seeded random directions on central differences of ∇²xθ g · v and ∇²θθ g · v.
+    /// L_{g,xθ}: the Lipschitz constant of ∇²xθ g in (x, θ). The third derivative that changes it most, found by ascent
+    /// from seeded random directions on central differences of ∇²xθ g · v and ∇²θθ g · v.
     pub l_g_x_theta: f64,
-    /// L_{g,θθ}: the same of ∇²θθ g.
+    /// L_{g,θθ}: the same for ∇²θθ g.
     pub l_g_theta_theta: f64,
     /// L_{f,θ}: the Lipschitz constant of ∇θ f in θ. The largest absolute eigenvalue of ∇²θθ f, by Lanczos' method on
-    /// central differences of ∇θ f, which are good for about four digits.
+    /// central differences of ∇θ f, which have about four correct digits.
     pub l_f_theta: f64,
-    /// L_{f,x}: the same of ∇x f in x. Zero where f does not look at x.
+    /// L_{f,x}: the same for ∇x f in x. Zero where f does not depend on x.
     pub l_f_x: f64,
     /// C_{f,θ}: ‖∇θ f(x, θ*(x))‖.
     pub c_f_theta: f64,
 }
 
 impl Constants {
-    /// Measures the nodes' problems at `x`, such as the start of a run. `seed` chooses random directions.
+    /// Measures the nodes' problems at `x`, such as the start of a run. `seed` determines the random directions.
     ///
-    /// It takes up to some 1,000 Hessian-vector products a node, most of them for the smallest eigenvalue, and memory
-    /// for 300 vectors of the length of x or θ a thread. The bits are the same for any number of threads.
+    /// It takes up to about 1,000 Hessian-vector products per node, most of them for the smallest eigenvalue, and
+    /// memory for 300 vectors of the length of x or θ per thread. The bits are the same for any number of threads.
     ///
     /// # Errors
-    /// Refuses an empty network, and names the node whose problem cannot be evaluated at x.
+    /// There are no nodes, or a node, which is named, has a problem that cannot be evaluated at x.
     pub fn measure<'n, P: Problem + Sync + ?Sized + 'n>(
         problems: impl IntoIterator<Item = &'n P>,
         x: &[f32],
@@ -58,12 +59,7 @@ impl Constants {
                 Self::of_one(Local::new(problem, x, theta, seed))
             })
             .collect();
-        let mut all: Option<Self> = None;
-        for (node, own) in results.into_iter().enumerate() {
-            let own = own.map_err(|error| ExactError::Node { node, error: Box::new(error) })?;
-            all = Some(all.map_or(own, |all| all.join(&own)));
-        }
-        all.ok_or(ExactError::Empty)
+        of_nodes(results)?.into_iter().reduce(|all, own| all.join(&own)).ok_or(ExactError::Empty)
     }
 
     fn of_one<P: Problem + ?Sized>(mut local: Local<'_, P>) -> Result<Self, ExactError> {
@@ -95,7 +91,7 @@ impl Constants {
         }
     }
 
-    /// The constants that hold for both.
+    /// Constants that hold for both.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
         Self {

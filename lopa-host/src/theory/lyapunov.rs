@@ -3,8 +3,8 @@
 use lopa_core::node::Scheme;
 use lopa_core::steps::StepSizes;
 
-use super::constants::Constants;
-use super::network::Figures;
+use super::Constants;
+use crate::exact::Measurement;
 
 /// d₀ to d₆, the weights of the errors in
 ///
@@ -13,18 +13,18 @@ use super::network::Figures;
 ///   + d₄ (1/m) ‖∇Φ̃(x̄) - z‖² + d₅ (1/m) ‖x - 1 ⊗ x̄‖² + d₆ (1/m) ‖y - 1 ⊗ ȳ‖²          (EQ-V)
 /// ```
 ///
-/// as theorem 1 (LG) and theorem 2 (GT) give them. With full batches and small enough steps theorem 2 says that V
-/// falls by τα/2 ‖∇Φ(x̄)‖² a round or more; with LG it is half of that, less what heterogeneity adds.
+/// as theorem 1 (LG) and theorem 2 (GT) give them. With full batches and small enough steps, theorem 2 says that V
+/// falls by at least τα/2 ‖∇Φ(x̄)‖² per round; with LG it is half of that, less a term from heterogeneity.
 ///
-/// # Where the paper is not of one mind
+/// # Inconsistencies in the paper
 ///
 /// - d₂ is printed as (L_{fg,x} + 32 C²_{g,xθ} L_{fg,θ} / μ_g²) τα / (ω_θ β) in the theorems, and with d₁ q_x in the
-///   proofs. With q_x = 4 L_{fg,θ} λ / (μ_g α), lemma "Hv errors", they are the same.
-/// - d₅ of LG is 2φα / (1 - ρ) in theorem 1, but twice that in its proof (EQ-the1-dddd), as it is in theorem 2. The
-///   proof spends half of it on the errors it removes and half on condition EQ-the1-C5; with the theorem's value
-///   nothing is left for the second. So here it is 4φα / (1 - ρ) for both.
-/// - d₄ of LG has α⁴ in theorem and proof, while the proof needs d₄ γ to outweigh 6τα² d₅ / (1 - ρ), which has
-///   α³. It is kept as printed. With steps far from the theorem's, V can then grow while z settles.
+///   proofs. With q_x = 4 L_{fg,θ} λ / (μ_g α), from the lemma on Hv errors, they are equal.
+/// - d₅ of LG is 2φα / (1 - ρ) in theorem 1, but twice that in its proof (EQ-the1-dddd) and in theorem 2. The proof
+///   uses half of it for the errors it removes and half for condition EQ-the1-C5; the theorem's value leaves nothing
+///   for the second. So here it is 4φα / (1 - ρ) for both.
+/// - d₄ of LG has α⁴ in theorem and proof, while the proof needs d₄ γ to outweigh 6τα² d₅ / (1 - ρ), which has α³. It
+///   is kept as printed. With steps far from the theorem's, V can then grow while z settles.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Coefficients {
     /// d₀ to d₆.
@@ -33,9 +33,9 @@ pub struct Coefficients {
 
 impl Coefficients {
     /// The coefficients for a problem's constants, step sizes, ρ = ‖W - 11'/m‖² (the square of the second largest
-    /// singular value, as [`Weights::spectrum`](crate::topology::Weights::spectrum) has it), and a scheme.
+    /// singular value, see [`Weights::spectrum`](crate::topology::Weights::spectrum)), and a scheme.
     ///
-    /// ρ must be below one, and so it is in a connected network; otherwise they are infinite.
+    /// In a connected network ρ is below one; otherwise the coefficients are infinite.
     #[must_use]
     pub fn new(constants: &Constants, steps: &StepSizes, rho: f64, scheme: Scheme) -> Self {
         let [alpha, beta, lambda, gamma, tau] =
@@ -67,17 +67,17 @@ impl Coefficients {
         Self { d }
     }
 
-    /// V of a network.
+    /// The value of V for a network.
     #[must_use]
-    pub fn value(&self, figures: &Figures) -> f64 {
+    pub fn value(&self, measured: &Measurement) -> f64 {
         let terms = [
-            figures.phi,
-            figures.hv_error,
-            figures.inner_error,
-            figures.average_variance_error,
-            figures.variance_error,
-            figures.consensus_error,
-            figures.gradient_error,
+            measured.phi,
+            measured.hv_error,
+            measured.inner_error,
+            measured.average_variance_error,
+            measured.variance_error,
+            measured.consensus_error,
+            measured.gradient_error,
         ];
         self.d.iter().zip(terms).map(|(d, term)| d * term).sum()
     }
@@ -87,7 +87,7 @@ impl Coefficients {
 mod tests {
     use super::*;
     use crate::exact::Residuals;
-    use crate::exact::testing::CONSTANTS;
+    use crate::theory::testing::CONSTANTS;
 
     #[test]
     fn the_coefficients_on_paper() {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_error_has_its_own_coefficient() {
-        let figures = Figures {
+        let measured = Measurement {
             hypergradient: 1.0e9,
             phi: 1.0,
             hv_error: 10.0,
@@ -126,6 +126,6 @@ mod tests {
             residuals: Residuals::default(),
         };
         let coefficients = Coefficients { d: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0] };
-        assert_eq!(coefficients.value(&figures), 7_654_321.0);
+        assert_eq!(coefficients.value(&measured), 7_654_321.0);
     }
 }

@@ -1,16 +1,16 @@
-//! Lemma 1: how far hypergradients can differ when nodes differ on either level.
+//! Lemma 1: how much hypergradients can differ when nodes differ on either level.
 
 use super::{Constants, Theory};
 
 /// Lemma 1 at a point: b² ≤ C₁ b_f² + C₂ b_g², where b² = Σ_i ‖∇Φ_i(x) - ∇Φ(x)‖².
 ///
-/// # Where the paper is not of one mind
+/// # Inconsistencies in the paper
 ///
-/// C₁ and C₂ are those its appendix writes down.
-/// - Steps (a) of (EQ-phi-phi-1) and (EQ-phi-phi-1-2) double what comes from L_{f,θ} and C_{f,θ} once more than the last
-///   line does: by the proof's own steps the terms of C₂ with L_{f,θ} or C_{f,θ} would be twice as large.
-/// - Step (b) of (EQ-phi-phi-2) takes L_{f,x} as the Lipschitz constant of ∇x f in θ, assumption 2 has it in x. Where f
-///   couples the two, as that of a shared layer does, the measured L_{f,x} may be too small for it.
+/// C₁ and C₂ are those of the appendix.
+/// - Steps (a) of (EQ-phi-phi-1) and (EQ-phi-phi-1-2) double the contributions of L_{f,θ} and C_{f,θ} once more than
+///   the last line does: following the proof, the terms of C₂ with L_{f,θ} or C_{f,θ} would be twice as large.
+/// - Step (b) of (EQ-phi-phi-2) uses L_{f,x} as the Lipschitz constant of ∇x f in θ, while assumption 2 defines it in
+///   x. Where f couples the two, as with a shared layer, the measured L_{f,x} may be too small for it.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Lemma {
     /// C₁.
@@ -19,7 +19,7 @@ pub struct Lemma {
     pub c_2: f64,
     /// C₁ b_f² + C₂ b_g².
     pub bound: f64,
-    /// How many times larger that is than the measured b²; nothing where b² is zero.
+    /// The ratio of that to the measured b²; none where b² is zero.
     pub care: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ impl Constants {
 }
 
 impl Theory {
-    /// Lemma 1 with what was measured.
+    /// Lemma 1 with the measured constants.
     #[must_use]
     pub fn lemma(&self) -> Lemma {
         let (c_1, c_2) = (self.constants.c_1(), self.constants.c_2());
@@ -58,24 +58,12 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::testing::CONSTANTS;
-    use crate::exact::{Figures, Heterogeneity, Residuals, Variances};
     use crate::quadratics::QuadraticRecipe;
+    use crate::theory::Heterogeneity;
+    use crate::theory::testing::{CONSTANTS, THEORY};
 
-    fn theory(constants: Constants, heterogeneity: Heterogeneity) -> Theory {
-        let start = Figures {
-            hypergradient: 1.0,
-            phi: 1.0,
-            inner_error: 0.0,
-            hv_error: 0.0,
-            average_variance_error: 0.0,
-            variance_error: 0.0,
-            consensus_error: 0.0,
-            gradient_error: 0.0,
-            residuals: Residuals::default(),
-        };
-        let variances = Variances::default();
-        Theory { constants, heterogeneity, variances, rho: 0.5, nodes: 4, start }
+    fn lemma(constants: Constants, heterogeneity: Heterogeneity) -> Lemma {
+        Theory { constants, heterogeneity, ..THEORY }.lemma()
     }
 
     #[test]
@@ -86,10 +74,10 @@ mod tests {
         let stiff = Constants { mu_g: 2.0, ..CONSTANTS };
         assert_eq!((stiff.c_1(), stiff.c_2()), (4.25, 5.378_906_25));
         let apart = Heterogeneity { b_f: 3.0, b_g: 2.0, b: 7.5 };
-        let Lemma { bound, care, .. } = theory(CONSTANTS, apart).lemma();
+        let Lemma { bound, care, .. } = lemma(CONSTANTS, apart);
         assert_eq!((bound, care), (67.5, Some(9.0)));
         let alike = Heterogeneity { b_f: 0.0, b_g: 0.0, b: 0.0 };
-        assert_eq!(theory(CONSTANTS, alike).lemma().care, None);
+        assert_eq!(lemma(CONSTANTS, alike).care, None);
     }
 
     #[test]
@@ -105,10 +93,10 @@ mod tests {
             let x: Vec<f32> = (0..outer).map(|i| seed as f32 / 8.0 - i as f32).collect();
             let constants = Constants::measure(problems.iter().copied(), &x, seed).unwrap();
             let measured = Heterogeneity::measure(&problems, &x).unwrap();
-            let Lemma { bound, care, .. } = theory(constants, measured).lemma();
+            let Lemma { bound, care, .. } = lemma(constants, measured);
             assert!(measured.b > 1.0e-3, "{recipe:?}: these nodes differ");
             assert!(measured.b <= bound, "{recipe:?}: {} is above {bound}", measured.b);
-            // Not by being endless: this range is on the results page.
+            // And not by an arbitrary margin: the results page quotes this range.
             let care = care.unwrap_or_default();
             assert!((49.0..48_000.0).contains(&care), "{recipe:?}: {care}");
         }

@@ -2,19 +2,19 @@
 
 use super::Corollary;
 
-/// What runs with the same step sizes did, a mean over their seeds.
+/// Runs with the same step sizes, as means over their seeds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Course {
-    /// How many runs, each with batches of its own.
+    /// The number of runs, each with its own batches.
     pub seeds: u16,
-    /// How many rounds of each were measured, the first and the last among them.
+    /// The number of rounds of each run that were measured, including the first and the last.
     pub measured: u64,
-    /// The mean of ‖∇Φ(x̄)‖² over all rounds, those between two measured ones taken to lie on a line.
+    /// The mean of ‖∇Φ(x̄)‖² over all rounds, interpolated linearly between measured ones.
     pub mean: f64,
-    /// How far the nodes' x are from x₀ at the end, the root of the mean square over the nodes.
+    /// How far the nodes' x are from x₀ at the end: the root mean square over the nodes.
     pub moved: f64,
-    /// The part of the steps τ α y, of all elements of x in the measured rounds, that x cannot take: they are lost in
-    /// f32's rounding. Where y is zero there is no step to lose.
+    /// The fraction of steps τ α y, over all elements of x in the measured rounds, that are lost because f32 rounds
+    /// them away. Where y is zero there is no step to lose.
     pub lost: f64,
 }
 
@@ -34,56 +34,54 @@ impl Course {
     }
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The runs stayed below the bound.
     Below,
-    /// They did not: the bound does not hold, with the constants measured.
+    /// They did not: the bound does not hold with the measured constants.
     Above,
     /// A run left the range of f32, which is above any bound.
     Diverged,
-    /// The steps are so small that f32 cannot take them: x never moved, and nothing is said about the theorem.
+    /// The steps are too small for f32: x never moved, so nothing follows about the theorem.
     Still,
 }
 
 impl Verdict {
-    /// Whether theory was found wrong.
+    /// Whether the runs contradict the theory.
     #[must_use]
     pub const fn is_against(self) -> bool {
         matches!(self, Self::Above | Self::Diverged)
     }
 }
 
-/// A corollary's promise beside runs with its step sizes.
+/// A corollary's bound compared with runs that use its step sizes.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Check {
-    /// What came of it.
+    /// The result.
     pub verdict: Verdict,
-    /// The corollary's bound of the mean.
+    /// The corollary's bound on the mean.
     pub bound: f64,
-    /// The runs; nothing if one diverged, or its steps are zero in f32.
+    /// The runs; none if one diverged or a step is zero in f32.
     pub course: Option<Course>,
     /// How many times larger the bound is than the mean.
     pub factor: Option<f64>,
 }
 
-/// How runs with its steps ended.
+/// How the runs with a corollary's steps ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Ended {
-    /// All of them, so.
+    /// All of them finished.
     Well(Course),
     /// One diverged.
     Diverged,
-    /// None could begin: a step is zero in f32.
+    /// None could start: a step is zero in f32.
     Vanished,
 }
 
 impl Check {
-    /// Judges runs by a corollary.
-    ///
-    /// A mean that is not a number is not below anything.
+    /// Compares runs with a corollary's bound. A mean that is not a number is not below it.
     #[must_use]
     pub fn judge(corollary: &Corollary, ended: Ended) -> Self {
         let bound = corollary.bound;
@@ -92,10 +90,12 @@ impl Check {
             Ended::Diverged => without(Verdict::Diverged),
             Ended::Vanished => without(Verdict::Still),
             Ended::Well(course) => {
-                let verdict = match () {
-                    () if course.mean > bound || !course.mean.is_finite() => Verdict::Above,
-                    () if course.moved == 0.0 => Verdict::Still,
-                    () => Verdict::Below,
+                let verdict = if course.mean > bound || !course.mean.is_finite() {
+                    Verdict::Above
+                } else if course.moved == 0.0 {
+                    Verdict::Still
+                } else {
+                    Verdict::Below
                 };
                 let factor = (course.mean > 0.0).then(|| bound / course.mean);
                 Self { verdict, bound, course: Some(course), factor }
@@ -107,40 +107,34 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::Limit;
+    use crate::theory::testing::THEORY;
+    use lopa_core::node::Scheme;
 
-    const COROLLARY: Corollary = Corollary {
-        number: 3,
-        alpha: 0.1,
-        limit: Limit::Conditions,
-        beta: 0.1,
-        lambda: 0.1,
-        gamma: 0.1,
-        tau: 0.5,
-        u: 0.1,
-        a: [1.0, 0.0, 0.0],
-        terms: [2.0, 0.0, 0.0],
-        bound: 2.0,
-    };
     const COURSE: Course = Course { seeds: 1, measured: 11, mean: 0.5, moved: 1.0, lost: 0.0 };
 
     #[test]
-    fn a_run_above_the_bound_is_told() {
+    fn a_mean_above_the_bound_contradicts_the_theory() {
+        let corollary = THEORY.corollary(Scheme::LocalGradient, 0.5, 99).unwrap();
+        let corollary = Corollary { bound: 2.0, ..corollary };
         let judge =
-            |mean, moved| Check::judge(&COROLLARY, Ended::Well(Course { mean, moved, ..COURSE }));
+            |mean, moved| Check::judge(&corollary, Ended::Well(Course { mean, moved, ..COURSE }));
         let below = judge(0.5, 1.0);
         assert_eq!((below.verdict, below.factor), (Verdict::Below, Some(4.0)));
-        assert_eq!(judge(2.0, 1.0).verdict, Verdict::Below, "the theorems have at most, not less");
+        assert_eq!(
+            judge(2.0, 1.0).verdict,
+            Verdict::Below,
+            "the theorems say at most, not less than"
+        );
         let above = judge(8.0, 1.0);
         assert_eq!((above.verdict, above.factor), (Verdict::Above, Some(0.25)));
         for mean in [f64::NAN, f64::INFINITY] {
             assert_eq!(judge(mean, 1.0).verdict, Verdict::Above);
         }
         assert_eq!(judge(0.0, 1.0).factor, None);
-        // Standing still is no way to pass, but above is above.
+        // Standing still does not pass, and a mean above the bound fails even so.
         assert_eq!(judge(0.5, 0.0).verdict, Verdict::Still);
         assert_eq!(judge(8.0, 0.0).verdict, Verdict::Above);
-        let ended = |ended| Check::judge(&COROLLARY, ended).verdict;
+        let ended = |ended| Check::judge(&corollary, ended).verdict;
         assert_eq!(ended(Ended::Diverged), Verdict::Diverged);
         assert_eq!(ended(Ended::Vanished), Verdict::Still);
         let against = |verdict: Verdict| verdict.is_against();

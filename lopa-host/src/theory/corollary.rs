@@ -2,24 +2,7 @@
 
 use lopa_core::node::Scheme;
 
-use super::{Constants, Figures, Heterogeneity, Variances};
-
-/// What the paper's theory knows of a network.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Theory {
-    /// μ_g, the L and the C.
-    pub constants: Constants,
-    /// The b.
-    pub heterogeneity: Heterogeneity,
-    /// The σ.
-    pub variances: Variances,
-    /// ρ = ‖W - 11'/m‖².
-    pub rho: f64,
-    /// m.
-    pub nodes: usize,
-    /// Where the run starts.
-    pub start: Figures,
-}
+use super::{Theory, Variances};
 
 /// What keeps α from being larger: the smallest of three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -27,23 +10,23 @@ pub struct Theory {
 pub enum Limit {
     /// u or u': the conditions of the theorem, in the first rounds.
     Conditions,
-    /// (a₀ / (a₁ (K + 1)))^½: the batches' noise.
+    /// (a₀ / (a₁ (K + 1)))^½: the noise of the batches.
     Noise,
     /// (a₀ / (a₂ (K + 1)))^⅓: the heterogeneity.
     Heterogeneity,
 }
 
-/// Step sizes that the theory stands behind, and what it promises with them.
+/// Step sizes for which the paper proves a bound, and that bound.
 ///
 /// γ, λ and β are c_γ α, c_λ α and c_β α with the smallest c that (EQ-cccc1) and (EQ-cccc2) allow. The b² in a₂ is the
-/// measured one: lemma 1's bound of it would be larger.
+/// measured one: the bound of lemma 1 would be larger.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Corollary {
     /// Its number: 1 for LG and 2 for GT; without variances, as with full batches, 3 and 4.
     pub number: u8,
     /// α.
     pub alpha: f64,
-    /// What decided α.
+    /// What limits α.
     pub limit: Limit,
     /// β.
     pub beta: f64,
@@ -51,7 +34,7 @@ pub struct Corollary {
     pub lambda: f64,
     /// γ.
     pub gamma: f64,
-    /// τ, as it was given.
+    /// τ, as given.
     pub tau: f64,
     /// u or u': the largest α that the conditions of the theorem allow.
     pub u: f64,
@@ -64,11 +47,11 @@ pub struct Corollary {
 }
 
 impl Theory {
-    /// The step sizes for K rounds and a relaxation τ between 0 and 1: corollary 1 for LG, corollary 2 for GT; without
-    /// variances they are corollaries 3 and 4.
+    /// The step sizes for K rounds and a relaxation τ between 0 and 1, by corollary 1 for LG and corollary 2 for GT;
+    /// without variances these are corollaries 3 and 4.
     ///
-    /// Nothing where they do not exist: if x does not move the inner solution at all (C_{g,xθ} = 0), or the network is
-    /// not connected.
+    /// None where they do not exist: if the inner solution does not depend on x (C_{g,xθ} = 0), or the network is not
+    /// connected.
     #[must_use]
     pub fn corollary(&self, scheme: Scheme, tau: f64, rounds: u64) -> Option<Corollary> {
         let Self { constants: k, variances: s, start, .. } = self;
@@ -82,7 +65,7 @@ impl Theory {
         let third = |a: f64| libm::cbrt(a);
         let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);
 
-        // What leaves room for λ and β: the same in (EQ-1-u3) and (EQ-u3-3-3).
+        // The limits from λ and β, the same in (EQ-1-u3) and (EQ-u3-3-3).
         let widest = (2.0 / (mu + k.l_g_theta)).min((mu + k.l_g_theta) / (2.0 * mu * k.l_g_theta));
         let room = [
             (mu * mu / (8.0 * s.g_x_theta)).min(1.0) / (96.0 * tau * k.l_v_star() * c),
@@ -174,34 +157,7 @@ impl Theory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::Residuals;
-    use crate::exact::testing::CONSTANTS;
-
-    /// With these constants φ = 6939, L = 4.6875, L_v* = 1.875, ω = 3/8.
-    const THEORY: Theory = Theory {
-        constants: CONSTANTS,
-        heterogeneity: Heterogeneity { b_f: 1.0, b_g: 1.0, b: 2.0 },
-        variances: Variances {
-            g_theta: 0.0,
-            g_theta_theta: 0.0,
-            g_x_theta: 0.0,
-            f_theta: 0.0,
-            f_x: 0.0,
-        },
-        rho: 0.5,
-        nodes: 4,
-        start: Figures {
-            hypergradient: 1.0,
-            phi: 3.0,
-            inner_error: 0.0,
-            hv_error: 0.0,
-            average_variance_error: 0.0,
-            variance_error: 0.0,
-            consensus_error: 0.0,
-            gradient_error: 0.0,
-            residuals: Residuals { inner: 0.0, hv: 0.0 },
-        },
-    };
+    use crate::theory::testing::THEORY;
 
     fn assert_near(found: f64, wanted: f64) {
         assert!((found - wanted).abs() < 1.0e-12 * wanted.abs(), "{found}, not {wanted}");
@@ -232,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_smallest_of_three_decides_alpha() {
-        // In the long run α falls as K^-½ with noise and as K^-⅓ with heterogeneity, and ever less of u is left.
+        // In the long run α falls as K^-½ with noise and as K^-⅓ with heterogeneity, ever further below u.
         let mut noisy = THEORY;
         noisy.variances.f_theta = 0.4;
         let long = 1_000_000_000_000;
@@ -257,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_keep_the_conditions_of_the_theorems() {
+    fn steps_meet_the_conditions_of_the_theorems() {
         let mut noisy = THEORY;
         noisy.variances =
             Variances { g_theta: 0.2, g_theta_theta: 0.1, g_x_theta: 0.3, f_theta: 0.4, f_x: 0.5 };
@@ -273,7 +229,7 @@ mod tests {
                 }
             }
         }
-        // Noise and difference cost: the step shrinks in the long run.
+        // Noise and heterogeneity shrink the step in the long run.
         let long = 1_000_000_000_000;
         let alpha = |theory: Theory, scheme| theory.corollary(scheme, 0.5, long).unwrap().alpha;
         assert!(alpha(noisy, Scheme::GradientTracking) < alpha(THEORY, Scheme::GradientTracking));
@@ -282,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_theory_without_a_coupling_or_a_network() {
+    fn without_a_coupling_or_a_connected_network_there_are_no_step_sizes() {
         let mut idle = THEORY;
         idle.constants.c_g_x_theta = 0.0;
         let apart = Theory { rho: 1.0, ..THEORY };

@@ -1,4 +1,5 @@
-//! How far nodes differ, and batches from the whole: b and the σ of the paper's assumptions 4 and 5, at a point.
+//! How far nodes differ from one another, and batches from all samples: the b and the σ of the paper's assumptions 4
+//! and 5, at a point.
 
 use std::num::NonZeroU32;
 
@@ -8,31 +9,31 @@ use lopa_core::oracles::{Evaluations, Oracles};
 use lopa_core::problem::{Point, Problem};
 use rayon::prelude::*;
 
-use super::oracle::{Memory, Oracle};
-use super::solve::{Solution, solve};
-use super::{ExactError, dot};
+use crate::exact::oracle::{Memory, Oracle};
+use crate::exact::{ExactError, Solution, check_length, of_nodes, solve};
+use crate::numerics::vector::{dot, mean, squared_distance};
 
-/// Batches drawn for each variance.
+/// The number of batches drawn for each variance.
 const DRAWS: u64 = 200;
 
-/// How far nodes differ at one x. All are squares, as the paper has them.
+/// How far nodes differ at one x. All are squares, as in the paper.
 ///
-/// The paper's hold everywhere, these at a point: they are estimates from below. Matrices are compared along the
-/// vector v*(x) they are multiplied with, which again can only be less than their norm.
+/// The paper's hold everywhere, these at a point: they are estimates from below. Matrices are compared along the vector
+/// v*(x) that they are multiplied with, which again gives at most their norm.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Heterogeneity {
-    /// b_f²: Σ_i ‖∇f_i - ∇f‖² in x or in θ, whichever is larger, at the worst of the nodes' θ*(x).
+    /// b_f²: Σ_i ‖∇f_i - ∇f‖² in x or in θ, whichever is larger, at the θ*(x) of the node where it is largest.
     pub b_f: f64,
     /// b_g²: (1/m) Σ_i Σ_j of the squared differences of ∇θ g, ∇²θθ g and ∇²xθ g between nodes i and j at θ_j*(x), the
     /// largest of the three.
     pub b_g: f64,
-    /// b²: Σ_i ‖∇Φ_i(x) - ∇Φ(x)‖², what lemma 1 bounds, itself.
+    /// b²: Σ_i ‖∇Φ_i(x) - ∇Φ(x)‖², measured directly; lemma 1 bounds it.
     pub b: f64,
 }
 
-/// How far a batch is from the whole at one x and the nodes' θ*(x), the worst of the nodes. All are squares.
+/// How far a batch is from all samples at one x and the nodes' θ*(x), on the node where it is largest. All are squares.
 ///
-/// From 200 batches each. Matrices are again measured along v*(x). With full batches all are zero.
+/// Each is a mean over 200 batches. Matrices are again measured along v*(x). With full batches all are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct Variances {
     /// σ²_{g,θ}, of ∇θ g.
@@ -47,8 +48,8 @@ pub struct Variances {
     pub f_x: f64,
 }
 
-/// A node's answers at one point.
-struct Answers {
+/// A node's derivatives at one point.
+struct Derivatives {
     g_theta: Vec<f64>,
     hv: Vec<f64>,
     jv: Vec<f64>,
@@ -56,7 +57,7 @@ struct Answers {
     f_x: Vec<f64>,
 }
 
-impl Answers {
+impl Derivatives {
     fn of<P: Problem>(problem: &P, x: &[f32], at: &Solution) -> Self {
         let size = problem.dimensions();
         let mut memory = Memory::new(size);
@@ -72,24 +73,17 @@ impl Answers {
     }
 }
 
-fn apart(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
-}
-
 /// The sum of squared distances from the mean.
 fn around_mean(vectors: &[&[f64]]) -> f64 {
-    let len = vectors.first().map_or(0, |vector| vector.len());
-    let count = vectors.len().max(1) as f64;
-    let mean: Vec<f64> =
-        (0..len).map(|at| vectors.iter().map(|vector| vector[at]).sum::<f64>() / count).collect();
-    vectors.iter().map(|vector| apart(vector, &mean)).sum()
+    let mean = mean(vectors.iter().copied());
+    vectors.iter().map(|vector| squared_distance(vector, &mean)).sum()
 }
 
-fn largest(figures: impl IntoIterator<Item = f64>) -> f64 {
-    figures.into_iter().fold(0.0, f64::max)
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, f64::max)
 }
 
-/// ‖v‖², or one where there is nothing to multiply with.
+/// ‖v‖², or one if that is zero, to divide by.
 fn length(v: &[f32]) -> f64 {
     let wide: Vec<f64> = v.iter().copied().map(f64::from).collect();
     Some(dot(&wide, &wide)).filter(|length| *length > 0.0).unwrap_or(1.0)
@@ -97,38 +91,33 @@ fn length(v: &[f32]) -> f64 {
 
 fn solutions<P: Problem + Sync>(problems: &[&P], x: &[f32]) -> Result<Vec<Solution>, ExactError> {
     let solved: Vec<_> = problems.par_iter().map(|problem| solve(*problem, x, None)).collect();
-    let numbered = |(node, solved): (usize, Result<Solution, ExactError>)| {
-        solved.map_err(|error| ExactError::Node { node, error: Box::new(error) })
-    };
-    solved.into_iter().enumerate().map(numbered).collect()
+    of_nodes(solved)
 }
 
 impl Heterogeneity {
-    /// Measures nodes whose θ have one length; m² evaluations of every oracle. The bits are the same for any number of
-    /// threads.
+    /// Measures nodes whose θ have the same length, with m² evaluations of every oracle. The bits are the same for any
+    /// number of threads.
     ///
     /// # Errors
-    /// Names the node that cannot be solved at x, or whose θ is of another length.
+    /// There are no nodes, or a node, which is named, cannot be solved at x or has a θ of another length.
     pub fn measure<P: Problem + Sync>(problems: &[&P], x: &[f32]) -> Result<Self, ExactError> {
         let needed = problems.first().ok_or(ExactError::Empty)?.dimensions().inner;
-        for (node, problem) in problems.iter().enumerate() {
-            let error = super::check_length("theta", problem.dimensions().inner, needed);
-            error.map_err(|error| ExactError::Node { node, error: Box::new(error) })?;
-        }
+        let lengths = problems.iter().map(|problem| problem.dimensions().inner);
+        of_nodes(lengths.map(|found| check_length("theta", found, needed)))?;
         let solutions = solutions(problems, x)?;
         let m = problems.len() as f64;
-        // Column j: what every node says at θ_j*.
+        // Column j: every node's derivatives at θ_j*.
         let columns: Vec<[f64; 4]> = solutions
             .par_iter()
             .enumerate()
             .map(|(own, at)| {
-                let all: Vec<Answers> =
-                    problems.iter().map(|problem| Answers::of(*problem, x, at)).collect();
+                let all: Vec<Derivatives> =
+                    problems.iter().map(|problem| Derivatives::of(*problem, x, at)).collect();
                 let own = &all[own];
-                let sum = |of: fn(&Answers) -> &[f64]| -> f64 {
-                    all.iter().map(|other| apart(of(other), of(own))).sum()
+                let sum = |of: fn(&Derivatives) -> &[f64]| -> f64 {
+                    all.iter().map(|other| squared_distance(of(other), of(own))).sum()
                 };
-                let spread = |of: fn(&Answers) -> &[f64]| {
+                let spread = |of: fn(&Derivatives) -> &[f64]| {
                     around_mean(&all.iter().map(of).collect::<Vec<_>>())
                 };
                 let length = length(&at.v);
@@ -151,10 +140,10 @@ impl Heterogeneity {
 }
 
 impl Variances {
-    /// Measures batches of a size; `seed` draws them.
+    /// Measures batches of the given size, drawn with `seed`.
     ///
     /// # Errors
-    /// Names the node that cannot be solved at x.
+    /// A node, which is named, cannot be solved at x.
     pub fn measure<P: Problem + Sync>(
         problems: &[&P],
         x: &[f32],
@@ -186,7 +175,7 @@ impl Variances {
         size: NonZeroU32,
         (seed, node): (u64, u32),
     ) -> Self {
-        let whole = Answers::of(problem, x, solution);
+        let whole = Derivatives::of(problem, x, solution);
         let dimensions = problem.dimensions();
         let mut workspace = vec![0.0; dimensions.workspace];
         let (mut inner, mut outer) = (vec![0.0; dimensions.inner], vec![0.0; dimensions.outer]);
@@ -195,27 +184,24 @@ impl Variances {
             Sampler { draws, size: BatchSize::Drawn(size), sharing: Sharing::Independent };
         let (at, v) = (Point { x, theta: &solution.theta }, &solution.v[..]);
         let zero = vec![0.0; dimensions.inner];
-        let off = |found: &[f32], wanted: &[f64]| -> f64 {
-            found.iter().zip(wanted).map(|(a, b)| (f64::from(*a) - b) * (f64::from(*a) - b)).sum()
-        };
         let mut sums = [0.0; 5];
         for round in 0..DRAWS {
             let mut count = Evaluations::default();
-            let mut ask = Oracles::new(problem, sampler, round, x, &mut count, &mut workspace);
-            ask.inner_gradient(at, &mut inner);
-            sums[0] += off(&inner, &whole.g_theta);
-            ask.hessian_vector(at, v, &mut inner);
-            sums[1] += off(&inner, &whole.hv);
+            let mut oracles = Oracles::new(problem, sampler, round, x, &mut count, &mut workspace);
+            oracles.inner_gradient(at, &mut inner);
+            sums[0] += squared_distance(&inner, &whole.g_theta);
+            oracles.hessian_vector(at, v, &mut inner);
+            sums[1] += squared_distance(&inner, &whole.hv);
             inner.fill(0.0);
-            ask.add_outer_gradient_inner(at, 1.0, &mut inner);
-            sums[2] += off(&inner, &whole.f_theta);
-            // s = ∇x f - J v: with v = 0 the first, and J v is what is missing then.
-            ask.hypergradient(at, &zero, &mut outer);
-            sums[3] += off(&outer, &whole.f_x);
+            oracles.add_outer_gradient_inner(at, 1.0, &mut inner);
+            sums[2] += squared_distance(&inner, &whole.f_theta);
+            // The hypergradient is ∇x f - J v: v = 0 gives the first term, and the difference the second.
+            oracles.hypergradient(at, &zero, &mut outer);
+            sums[3] += squared_distance(&outer, &whole.f_x);
             let f_x = outer.clone();
-            ask.hypergradient(at, v, &mut outer);
+            oracles.hypergradient(at, v, &mut outer);
             let product: Vec<f32> = f_x.iter().zip(&outer).map(|(f, s)| f - s).collect();
-            sums[4] += off(&product, &whole.jv);
+            sums[4] += squared_distance(&product, &whole.jv);
         }
         let [g_theta, hv, f_theta, f_x, jv] = sums.map(|sum| sum / DRAWS as f64);
         let length = length(v);
@@ -230,7 +216,7 @@ mod tests {
     use crate::quadratics::QuadraticRecipe;
 
     #[test]
-    fn nodes_that_are_alike_do_not_differ_and_others_do_as_said() {
+    fn equal_nodes_have_no_heterogeneity_and_others_that_of_the_closed_form() {
         let x = [0.3, -0.2, 0.4];
         for heterogeneity in [0.0, 1.0] {
             let recipe = QuadraticRecipe { outer: 3, inner: 2, heterogeneity, seed: 4 };
@@ -285,7 +271,7 @@ mod tests {
         ] {
             assert!((2.8..5.6).contains(&(a / b)), "{small:?}, {large:?}");
         }
-        // The regulariser knows no samples, and f does not look at x.
+        // The regulariser does not depend on samples, nor f on x.
         assert!(small.g_x_theta < 1.0e-9 && small.f_x == 0.0, "{small:?}");
         assert_eq!(measure(BatchSize::Full), Variances::default());
     }

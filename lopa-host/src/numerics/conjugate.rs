@@ -1,66 +1,69 @@
 //! Conjugate gradients in f64 on products in f32.
 
-use super::{dot, norm};
+use super::vector::{dot, norm, subtract};
+
+/// Two roundings of f32: little is gained by a residual below this part of its scale.
+pub(crate) const ROUNDING: f64 = f32::EPSILON as f64;
 
 /// The vectors of a solve; allocated once.
 #[derive(Debug, Clone)]
-pub(super) struct Conjugate {
-    /// Before a pass: the residual b - H a. After it: what the recursion believes is left of it.
-    pub(super) residual: Vec<f64>,
-    /// After a pass: what to add to a.
-    pub(super) correction: Vec<f64>,
+pub(crate) struct Conjugate {
+    /// Before a pass, the residual b - H a; after it, what is left of it according to the recursion.
+    pub(crate) residual: Vec<f64>,
+    /// After a pass, what to add to a.
+    pub(crate) correction: Vec<f64>,
     direction: Vec<f64>,
     product: Vec<f64>,
-    asked: Vec<f32>,
+    rounded: Vec<f32>,
 }
 
 impl Conjugate {
-    pub(super) fn new(len: usize) -> Self {
+    pub(crate) fn new(len: usize) -> Self {
         let zeros = vec![0.0; len];
         Self {
             residual: zeros.clone(),
             correction: zeros.clone(),
             direction: zeros.clone(),
             product: zeros,
-            asked: vec![0.0; len],
+            rounded: vec![0.0; len],
         }
     }
 
     /// Brings the norm of the residual down to `target`, or as far as `budget` products allow; returns it.
     ///
-    /// The direction is rounded to f32 before it is asked for and used as rounded, and step and conjugation
-    /// are computed from inner products with it (not from the norms that are equal to them on paper), so
-    /// the only rounding in f32 is the oracle's own.
-    pub(super) fn pass(
+    /// The direction is rounded to f32 before its product is taken and is used as rounded, and step and conjugation are
+    /// computed from inner products with it (not from the norms that equal them on paper), so the only rounding in f32
+    /// is that of the products.
+    pub(crate) fn pass(
         &mut self,
         mut product_of: impl FnMut(&[f32], &mut [f64]),
         target: f64,
         budget: &mut u64,
     ) -> f64 {
-        let Self { residual, correction, direction, product, asked } = self;
+        let Self { residual, correction, direction, product, rounded } = self;
         correction.fill(0.0);
         direction.copy_from_slice(residual);
         let mut left = norm(residual);
-        // In exact arithmetic p products are enough; rounding delays it, hardly ever twice.
+        // In exact arithmetic p products are enough; with rounding, hardly ever more than twice as many are needed.
         for _ in 0..2 * residual.len() + 10 {
             let largest = direction.iter().fold(0.0_f64, |top, d| top.max(d.abs()));
             if !(left > target && largest > 0.0 && largest.is_finite()) || *budget == 0 {
                 break;
             }
             *budget -= 1;
-            for (asked, direction) in asked.iter_mut().zip(direction.iter_mut()) {
-                *asked = (*direction / largest) as f32;
-                *direction = f64::from(*asked);
+            for (rounded, direction) in rounded.iter_mut().zip(direction.iter_mut()) {
+                *rounded = (*direction / largest) as f32;
+                *direction = f64::from(*rounded);
             }
-            product_of(asked, product);
+            product_of(rounded, product);
             let curvature = dot(direction, product);
-            // Never with a strongly convex problem; in floats, when nothing but rounding is left.
+            // This happens on strongly convex problems only when nothing but rounding is left.
             if !(curvature > 0.0 && curvature.is_finite()) {
                 break;
             }
             let step = dot(residual, direction) / curvature;
             correction.iter_mut().zip(&*direction).for_each(|(c, d)| *c += step * d);
-            residual.iter_mut().zip(&*product).for_each(|(r, q)| *r -= step * q);
+            subtract(residual, step, product);
             left = norm(residual);
             let back = -dot(residual, product) / curvature;
             direction.iter_mut().zip(&*residual).for_each(|(d, r)| *d = r + back * *d);
@@ -68,16 +71,16 @@ impl Conjugate {
         left
     }
 
-    /// Solves H a = b from the a given, by passes with the true residual computed between them, and returns the
-    /// norm of that residual at the a it leaves.
-    pub(super) fn solve(
+    /// Solves H a = b starting from the given a, by passes with the true residual computed between them; returns the
+    /// norm of that residual at the end.
+    pub(crate) fn solve(
         &mut self,
         mut product_of: impl FnMut(&[f32], &mut [f64]),
         b: &[f64],
         a: &mut Vec<f32>,
         budget: &mut u64,
     ) -> f64 {
-        let goal = super::solve::ROUNDING * norm(b);
+        let goal = ROUNDING * norm(b);
         let mut better = vec![0.0; a.len()];
         let mut left = self.true_residual(&mut product_of, b, a);
         if !(left.is_finite() && left <= norm(b)) {
@@ -86,13 +89,13 @@ impl Conjugate {
             left = norm(b);
         }
         while left > goal && *budget > 0 {
-            let believed = self.pass(&mut product_of, goal.max(1.0e-5 * left), budget);
+            let expected = self.pass(&mut product_of, goal.max(1.0e-5 * left), budget);
             for (better, (a, c)) in better.iter_mut().zip(a.iter().zip(&self.correction)) {
                 *better = (f64::from(*a) + c) as f32;
             }
             let now = self.true_residual(&mut product_of, b, &better);
-            // Above the floor the recursion and the truth agree.
-            let floor = !(now < 0.5 * left && now < 4.0 * believed);
+            // Above the floor that rounding sets, the recursion agrees with the true residual.
+            let floor = !(now < 0.5 * left && now < 4.0 * expected);
             if now < left {
                 std::mem::swap(a, &mut better);
                 left = now;

@@ -1,27 +1,27 @@
 //! Norms of second and third derivatives at a point.
 //!
-//! With h = ⟨∇θ g, v⟩ the oracles give ∇x h = ∇²xθ g · v and ∇θ h = ∇²θθ g · v, so differences of them along
-//! directions are all second derivatives of h: third derivatives of g, and their transposes, too.
+//! With h = ⟨∇θ g, v⟩ the oracles give ∇x h = ∇²xθ g · v and ∇θ h = ∇²θθ g · v. Their differences along directions are
+//! all second derivatives of h: third derivatives of g, and the transposes of these as well.
 
 use lopa_core::problem::Problem;
 
-use super::oracle::{Memory, Oracle};
-use super::spectrum::{Wanted, ends, normalise, orthogonalise, random_direction, symmetric_norm};
-use super::{dot, norm};
+use crate::exact::oracle::{Memory, Oracle};
+use crate::numerics::lanczos::{Wanted, ends, random_direction, symmetric_norm};
+use crate::numerics::vector::{dot, norm, normalise, orthogonalise};
 
-/// The largest element of a step of a central difference: its truncation error is about a ten-thousandth of this.
+/// The largest element of a step of a central difference, whose truncation error is about a ten-thousandth of this.
 const STEP: f64 = 1.0 / 64.0;
-/// How exact a product in f32 is, and a difference of two.
+/// The relative errors of a product in f32, and of a difference of two.
 const PRODUCT: f64 = 1.0e-7;
 const DIFFERENCE: f64 = 1.0e-4;
-/// Vectors in whose span the cross derivative's norm is sought, at most.
+/// The most vectors in whose span the norm of the cross derivative is sought.
 const SPAN: usize = 40;
-/// Random starts of an ascent, rounds of it, and power steps in a round.
+/// Random starts of an ascent, its rounds, and the power steps of a round.
 const STARTS: u32 = 4;
 const ROUNDS: usize = 4;
 const POWER: usize = 3;
 
-/// A problem at (x, θ).
+/// The derivatives of a problem at (x, θ).
 pub(super) struct Local<'a, P: ?Sized> {
     problem: &'a P,
     x: &'a [f32],
@@ -30,25 +30,31 @@ pub(super) struct Local<'a, P: ?Sized> {
     memory: Memory,
 }
 
-/// A direction in (x, θ).
-#[derive(Clone)]
+/// A way to go from (x, θ): changes of x and of θ, where there are any.
+type Way<'a> = (Option<&'a [f64]>, Option<&'a [f64]>);
+
+/// A direction in (x, θ) of length one.
 struct Direction {
     x: Vec<f64>,
     theta: Vec<f64>,
 }
 
 impl Direction {
-    fn normalise(&mut self) -> f64 {
-        let length = (dot(&self.x, &self.x) + dot(&self.theta, &self.theta)).sqrt();
-        if length > 0.0 {
-            self.x.iter_mut().chain(&mut self.theta).for_each(|a| *a /= length);
-        }
-        length
+    fn way(&self) -> Way<'_> {
+        (Some(&self.x), Some(&self.theta))
     }
 }
 
 fn rounded(a: &[f64]) -> Vec<f32> {
     a.iter().map(|&a| a as f32).collect()
+}
+
+fn moved(from: &[f32], along: &[f64], h: f64) -> Vec<f32> {
+    from.iter().zip(along).map(|(&a, d)| (f64::from(a) + h * d) as f32).collect()
+}
+
+fn largest<'a>(elements: impl Iterator<Item = &'a f64>) -> f64 {
+    elements.fold(0.0, |top, a| top.max(a.abs()))
 }
 
 impl<'a, P: Problem + ?Sized> Local<'a, P> {
@@ -60,35 +66,51 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
         Oracle::new(self.problem, self.x, &mut self.memory)
     }
 
-    /// The derivative of an oracle's answer along (dx, dθ), by central differences.
+    /// The derivative of an oracle's answer along a way, by central differences.
     fn along(
         &mut self,
-        dx: Option<&[f64]>,
-        dtheta: Option<&[f64]>,
+        (dx, dtheta): Way<'_>,
         mut ask: impl FnMut(&mut Oracle<'_, P>, &[f32], &mut [f64]),
         out: &mut [f64],
     ) {
-        let elements = || dx.iter().chain(&dtheta).flat_map(|d| d.iter());
-        let largest = elements().fold(0.0_f64, |top, d| top.max(d.abs()));
+        let largest = largest(dx.iter().chain(&dtheta).flat_map(|d| d.iter()));
         if largest == 0.0 {
             out.fill(0.0);
             return;
         }
         let h = STEP / largest;
-        let moved = |from: &[f32], along: Option<&[f64]>, h: f64| -> Vec<f32> {
-            along.map_or_else(
-                || from.to_vec(),
-                |along| {
-                    from.iter().zip(along).map(|(&a, d)| (f64::from(a) + h * d) as f32).collect()
-                },
-            )
-        };
         let mut behind = vec![0.0; out.len()];
         for (h, out) in [(h, &mut *out), (-h, &mut behind)] {
-            let (x, theta) = (moved(self.x, dx, h), moved(self.theta, dtheta, h));
+            let from = |at: &[f32], d: Option<&[f64]>| d.map_or(at.to_vec(), |d| moved(at, d, h));
+            let (x, theta) = (from(self.x, dx), from(self.theta, dtheta));
             ask(&mut Oracle::new(self.problem, &x, &mut self.memory), &theta, out);
         }
         out.iter_mut().zip(&behind).for_each(|(out, behind)| *out = (*out - behind) / (2.0 * h));
+    }
+
+    /// The derivative of ∇²θθ g · v along a way.
+    fn hessian_along(&mut self, way: Way<'_>, v: &[f64], out: &mut [f64]) {
+        let v = rounded(v);
+        self.along(way, |oracle, theta, out| oracle.hessian_vector(theta, &v, out), out);
+    }
+
+    /// The derivative of ∇²xθ g · v along a way.
+    fn cross_along(&mut self, way: Way<'_>, v: &[f64], out: &mut [f64]) {
+        let v = rounded(v);
+        self.along(way, |oracle, theta, out| oracle.cross_vector(theta, &v, out), out);
+    }
+
+    /// The direction of both derivatives together: the gradient in (x, θ) of the derivative of h along a way. Nothing
+    /// where it is zero.
+    fn steepest(&mut self, way: Way<'_>, v: &[f64]) -> Option<Direction> {
+        let (mut x, mut theta) = (vec![0.0; self.x.len()], vec![0.0; self.theta.len()]);
+        self.cross_along(way, v, &mut x);
+        self.hessian_along(way, v, &mut theta);
+        let length = (dot(&x, &x) + dot(&theta, &theta)).sqrt();
+        if length > 0.0 {
+            x.iter_mut().chain(&mut theta).for_each(|a| *a /= length);
+        }
+        (length != 0.0).then_some(Direction { x, theta })
     }
 
     /// ∇θ f.
@@ -110,24 +132,14 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
     /// ‖∇²θθ f‖.
     pub(super) fn outer_curvature_inner(&mut self) -> f64 {
         symmetric_norm(self.theta.len(), self.seed, DIFFERENCE, |a, out| {
-            self.along(
-                None,
-                Some(a),
-                |oracle, theta, out| oracle.outer_gradient_inner(theta, out),
-                out,
-            );
+            self.along((None, Some(a)), |f, theta, out| f.outer_gradient_inner(theta, out), out);
         })
     }
 
     /// ‖∇²xx f‖.
     pub(super) fn outer_curvature_outer(&mut self) -> f64 {
         symmetric_norm(self.x.len(), self.seed, DIFFERENCE, |a, out| {
-            self.along(
-                Some(a),
-                None,
-                |oracle, theta, out| oracle.outer_gradient_outer(theta, out),
-                out,
-            );
+            self.along((Some(a), None), |f, theta, out| f.outer_gradient_outer(theta, out), out);
         })
     }
 
@@ -155,12 +167,7 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
                 return best;
             }
             let mut next = vec![0.0; theta.len()];
-            self.along(
-                Some(image),
-                None,
-                |oracle, theta, out| oracle.inner_gradient(theta, out),
-                &mut next,
-            );
+            self.along((Some(image), None), |g, at, out| g.inner_gradient(at, out), &mut next);
             normalise(&mut next);
             orthogonalise(&mut next, &basis);
             let rest = normalise(&mut next);
@@ -171,49 +178,19 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
         }
     }
 
-    /// ∇²θθ g's derivative along a direction, times v.
-    fn hessian_along(
-        &mut self,
-        dx: Option<&[f64]>,
-        dtheta: Option<&[f64]>,
-        v: &[f64],
-        out: &mut [f64],
-    ) {
-        let v = rounded(v);
-        self.along(dx, dtheta, |oracle, theta, out| oracle.hessian_vector(theta, &v, out), out);
-    }
-
-    /// ∇²xθ g's derivative along a direction, times v.
-    fn cross_along(
-        &mut self,
-        dx: Option<&[f64]>,
-        dtheta: Option<&[f64]>,
-        v: &[f64],
-        out: &mut [f64],
-    ) {
-        let v = rounded(v);
-        self.along(dx, dtheta, |oracle, theta, out| oracle.cross_vector(theta, &v, out), out);
-    }
-
     /// The largest ‖∂∇²θθ g‖ along a direction of length one.
     ///
     /// The best direction for v is the gradient of v'∇²θθ g v in (x, θ); the best v for a direction is the top
     /// eigenvector of the derivative. In turns, neither makes it worse.
     pub(super) fn hessian_change(&mut self) -> f64 {
-        let (n, p) = (self.x.len(), self.theta.len());
         let mut best = 0.0_f64;
         for start in 0..STARTS {
-            let mut v = random_direction(p, self.seed, start);
+            let mut v = random_direction(self.theta.len(), self.seed, start);
             for _ in 0..ROUNDS {
-                let mut direction = Direction { x: vec![0.0; n], theta: vec![0.0; p] };
-                self.cross_along(None, Some(&v), &v, &mut direction.x);
-                self.hessian_along(None, Some(&v), &v, &mut direction.theta);
-                if direction.normalise() == 0.0 {
-                    break;
-                }
+                let Some(direction) = self.steepest((None, Some(&v)), &v) else { break };
                 for _ in 0..POWER {
-                    let mut next = vec![0.0; p];
-                    self.hessian_along(Some(&direction.x), Some(&direction.theta), &v, &mut next);
+                    let mut next = vec![0.0; v.len()];
+                    self.hessian_along(direction.way(), &v, &mut next);
                     best = best.max(norm(&next));
                     if normalise(&mut next) == 0.0 {
                         break;
@@ -230,26 +207,23 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
     /// For a v, ∂(∇²xθ g · v) is a matrix from directions to x, and its transpose is known; its largest singular
     /// value gives direction and w. The best v for them is the gradient of w'∂(∇²xθ g · v) in v.
     pub(super) fn cross_change(&mut self) -> f64 {
-        let (n, p) = (self.x.len(), self.theta.len());
         let mut best = 0.0_f64;
         for start in 0..STARTS {
-            let mut v = random_direction(p, self.seed, start);
-            let mut w = random_direction(n, self.seed, start);
+            let mut v = random_direction(self.theta.len(), self.seed, start);
+            let mut w = random_direction(self.x.len(), self.seed, start);
             'ascent: for _ in 0..ROUNDS {
-                let mut direction = Direction { x: vec![0.0; n], theta: vec![0.0; p] };
-                for _ in 0..POWER {
-                    self.cross_along(Some(&w), None, &v, &mut direction.x);
-                    self.hessian_along(Some(&w), None, &v, &mut direction.theta);
-                    if direction.normalise() == 0.0 {
-                        break 'ascent;
-                    }
-                    self.cross_along(Some(&direction.x), Some(&direction.theta), &v, &mut w);
+                for step in 1..=POWER {
+                    let along_w = self.steepest((Some(&w), None), &v);
+                    let Some(direction) = along_w else { break 'ascent };
+                    self.cross_along(direction.way(), &v, &mut w);
                     best = best.max(norm(&w));
                     if normalise(&mut w) == 0.0 {
                         break 'ascent;
                     }
+                    if step == POWER {
+                        self.mixed_along(&w, &direction, &mut v);
+                    }
                 }
-                self.mixed_along(&w, &direction, &mut v);
                 if normalise(&mut v) == 0.0 {
                     break;
                 }
@@ -260,12 +234,12 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
 
     /// The gradient in v of w'∂(∇²xθ g · v): ∇θ g differentiated in x along w and then along a direction.
     fn mixed_along(&mut self, w: &[f64], direction: &Direction, out: &mut [f64]) {
-        self.hessian_along(Some(w), None, &direction.theta, out);
-        // What is left is the second derivative of ∇θ g in x along w and d: a quarter of that along w + d less that
+        self.hessian_along((Some(w), None), &direction.theta, out);
+        // The rest is the second derivative of ∇θ g in x along w and d: a quarter of the one along w + d less the one
         // along w - d.
         let mut second = |sign: f64| {
             let along: Vec<f64> = w.iter().zip(&direction.x).map(|(w, d)| w + sign * d).collect();
-            let largest = along.iter().fold(0.0_f64, |top, a| top.max(a.abs()));
+            let largest = largest(along.iter());
             let mut sum = vec![0.0; out.len()];
             if largest == 0.0 {
                 return sum;
@@ -273,12 +247,7 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
             // Wider than for a first derivative: rounding counts for more.
             let h = 4.0 * STEP / largest;
             for (at, weight) in [(h, 1.0), (0.0, -2.0), (-h, 1.0)] {
-                let x: Vec<f32> = self
-                    .x
-                    .iter()
-                    .zip(&along)
-                    .map(|(&x, d)| (f64::from(x) + at * d) as f32)
-                    .collect();
+                let x = moved(self.x, &along, at);
                 let mut gradient = vec![0.0; sum.len()];
                 Oracle::new(self.problem, &x, &mut self.memory)
                     .inner_gradient(self.theta, &mut gradient);
