@@ -10,12 +10,13 @@
 //! - [`metrics`]: how it learns, in a [`record`]; [`exact`]: what no node computes, and how far the nodes are from it;
 //! - [`shards`]: a network as blobs for chips, and what they cost; [`boards`]: which boards there is firmware for;
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
-//! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
+//! - [`campaign`]: many runs with one purpose: searches for step sizes, and studies;
 //! - [`paper`]: the paper's experiments, each a file with its claim and the rule that judges it;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
 pub mod boards;
+pub mod campaign;
 pub mod config;
 pub mod data;
 pub mod exact;
@@ -35,7 +36,5 @@ pub mod report;
 pub mod run;
 pub mod shards;
 pub mod simulation;
-pub mod sweep;
 pub mod synthetic;
 pub mod topology;
-pub mod tune;

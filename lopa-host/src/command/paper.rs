@@ -1,14 +1,12 @@
 //! `lopa paper`: the paper's experiments, with verdicts.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
+use lopa_host::campaign::{Arm, Measured, Plan, Progress};
 use lopa_host::outputs::Outputs;
-use lopa_host::paper::{self, Account, Arm, Mode, Results, STUDIES, Study};
-use lopa_host::report::Figure;
-use lopa_host::run::{Outcome, Prepared, RunError};
-use lopa_host::tune::Trial;
+use lopa_host::paper::{self, Account, Mode, STUDIES, Study};
 
 use super::{Failure, interrupts, print, progress, threads};
 
@@ -49,9 +47,6 @@ struct Chosen {
     text: String,
 }
 
-/// What came of a search for step sizes: every arm's trials.
-type Searches = Vec<(String, Vec<Trial>)>;
-
 impl Paper {
     /// Runs what is asked for.
     pub(crate) fn run(&self) -> Result<(), Failure> {
@@ -69,31 +64,20 @@ impl Paper {
         for Chosen { name, call, text } in &chosen {
             let wrong = |error| Failure::input(format!("{name}: {error}"));
             let study = Study::parse(text).map_err(wrong)?;
-            let arms = study.arms(mode, Some(&self.data)).map_err(wrong)?;
-            for arm in &arms {
-                self.there(arm)?;
-            }
-            studies.push((name, call, study, arms));
+            let mut plan = study.plan(mode, Some(&self.data)).map_err(wrong)?;
+            plan.seeds = self.seeds.unwrap_or(plan.seeds);
+            plan.arms.iter().try_for_each(there)?;
+            studies.push((name, call, study, plan));
         }
         let whole = Outputs::new(out).map_err(Failure::input)?;
         let stop = interrupts()?;
         let options = self.options();
         let mut left_out = Vec::new();
-        for (name, call, study, mut arms) in studies {
+        for (name, call, study, plan) in studies {
             let outputs = Outputs::new(out.join(name)).map_err(Failure::input)?;
-            let searches = self.tune(&study, &mut arms, mode, stop)?;
-            let (results, labels) = self.measure(name, &study, &arms, mode, stop)?;
-            let account = Account {
-                name,
-                call,
-                options: &options,
-                study: &study,
-                arms: &arms,
-                mode,
-                searches: &searches,
-                results: &results,
-                labels: &labels,
-            };
+            let measured = measure(name, plan, stop)?;
+            let (study, options, measured) = (&study, &options[..], &measured);
+            let account = Account { name, call, options, study, mode, measured };
             account.write(&outputs).map_err(Failure::run)?;
             let page = paper::results(out);
             whole.put("results.md", page.text.as_bytes()).map_err(Failure::run)?;
@@ -139,94 +123,39 @@ impl Paper {
         let what = format!("there is no study {:?}: choose all, a .toml file, {known}", self.study);
         Err(Failure::input(what))
     }
+}
 
-    /// Whether an arm's data is there.
-    fn there(&self, arm: &Arm) -> Result<(), Failure> {
-        match &arm.experiment.data.dir {
-            Some(dir) if !dir.is_dir() => {
-                let source = &arm.experiment.data.source;
-                let what = format!(
-                    "there is no folder {}: name the one it is in with --data",
-                    dir.display()
-                );
-                Err(Failure::input(format!("{what}, or: lopa data fetch {source}")))
-            }
-            _ => Ok(()),
-        }
+/// Whether an arm's data is there.
+fn there(arm: &Arm) -> Result<(), Failure> {
+    match &arm.experiment.data.dir {
+        Some(dir) if !dir.is_dir() => Err(Failure::input(format!(
+            "there is no folder {}: name the one it is in with --data, or: lopa data fetch {}",
+            dir.display(),
+            arm.experiment.data.source
+        ))),
+        _ => Ok(()),
     }
+}
 
-    /// Gives arms the best step sizes of a search with the same budget for all.
-    fn tune(
-        &self,
-        study: &Study,
-        arms: &mut [Arm],
-        mode: Mode,
-        stop: &AtomicBool,
-    ) -> Result<Searches, Failure> {
-        let searches: Vec<_> = arms.iter().map(|arm| study.search(arm, mode)).collect();
-        let runs = searches.iter().flatten().flat_map(|tune| tune.rungs()).map(|rung| rung.0);
-        let bar = progress(runs.sum::<usize>() as u64, "trials");
-        let mut found = Searches::new();
-        for (arm, tune) in arms.iter_mut().zip(&searches) {
-            let Some(tune) = tune else { continue };
-            let trials = tune
-                .run(stop, || bar.inc(1))
-                .map_err(|error| Failure::input(format!("{}: {error}", arm.name)))?;
-            if stop.load(Ordering::Relaxed) {
-                bar.finish_and_clear();
-                return Err(Failure::run("stopped; studies that were done are written"));
-            }
-            if let Some(Trial { algorithm, figure: Some(_), .. }) = trials.first() {
-                arm.experiment.algorithm = algorithm.clone();
-            }
-            found.push((arm.name.clone(), trials));
+/// Runs a study behind progress bars, one for its search and one for its runs.
+fn measure(name: &str, plan: Plan, stop: &AtomicBool) -> Result<Measured, Failure> {
+    let [trials, rounds] = ["trials", "rounds"].map(|what| progress(0, what));
+    let show = |progress: Progress| {
+        let (bar, done, all) = match progress {
+            Progress::Trials { done, all } => (&trials, done, all),
+            Progress::Rounds { done, all } => (&rounds, done, all),
+        };
+        if matches!(progress, Progress::Rounds { .. }) && !trials.is_finished() {
+            trials.finish_and_clear();
         }
-        bar.finish_and_clear();
-        Ok(found)
-    }
-
-    /// Runs every arm with every seed; labels are those of a case's first arm on its first seed.
-    fn measure(
-        &self,
-        name: &str,
-        study: &Study,
-        arms: &[Arm],
-        mode: Mode,
-        stop: &AtomicBool,
-    ) -> Result<(Results, Vec<Figure>), Failure> {
-        let seeds = self.seeds.unwrap_or(study.seeds(mode));
-        let rounds: u64 = arms.iter().map(|arm| arm.experiment.run.iterations).sum();
-        let bar = progress(rounds * u64::from(seeds), "rounds");
-        let (mut results, mut labels, mut cases) = (Results::new(), Vec::new(), Vec::new());
-        for arm in arms {
-            let mut own = Vec::new();
-            for seed in 0..seeds {
-                let mut experiment = arm.experiment.clone();
-                experiment.run.seed = experiment.run.seed.wrapping_add(u64::from(seed));
-                let wrong =
-                    |error: RunError| Failure::input(format!("{name}, {}: {error}", arm.name));
-                let prepared = Prepared::new(experiment).map_err(wrong)?;
-                if study.labels && !cases.contains(&&arm.case) {
-                    labels.extend(paper::labels(&prepared, &arm.case, cases.len()));
-                    cases.push(&arm.case);
-                }
-                let done = bar.position();
-                match prepared.measure(Some(stop), |round| bar.set_position(done + round)) {
-                    Ok(Outcome { finished: false, .. }) => {
-                        bar.finish_and_clear();
-                        return Err(Failure::run("stopped; studies that were done are written"));
-                    }
-                    Ok(Outcome { record, .. }) => own.push(Some(record)),
-                    Err(RunError::Diverged(_)) => own.push(None),
-                    Err(error) => return Err(wrong(error)),
-                }
-                bar.set_position(done + arm.experiment.run.iterations);
-            }
-            results.insert(arm.name.clone(), own);
-        }
-        bar.finish_and_clear();
-        Ok((results, labels))
-    }
+        bar.set_length(all);
+        bar.set_position(done);
+    };
+    let measured = plan.run(stop, show);
+    trials.finish_and_clear();
+    rounds.finish_and_clear();
+    let stopped = || Failure::run("interrupted: only the studies that had finished are written");
+    measured.map_err(|error| Failure::input(format!("{name}: {error}")))?.ok_or_else(stopped)
 }
 
 /// What there is to choose from.

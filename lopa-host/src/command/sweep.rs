@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
+use lopa_host::campaign::{CampaignError, Cell, Step, Sweep, Values};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::outputs::{Outputs, explained};
 use lopa_host::report::{Report, Table, averaged};
 use lopa_host::run::RunError;
-use lopa_host::sweep::{Cell, Step, Sweep, SweepError, Values};
 
 use super::{Failure, interrupts, progress, threads};
 
@@ -87,7 +87,7 @@ impl SweepCommand {
         let cells = sweep.run(stop, || bar.inc(1));
         bar.finish_and_clear();
         let cells = cells.map_err(|error| match error {
-            SweepError::Run(RunError::Diverged(_) | RunError::Output(_)) => Failure::run(error),
+            CampaignError::Run(RunError::Diverged(_) | RunError::Output(_)) => Failure::run(error),
             _ => Failure::input(error),
         })?;
         self.write(&sweep, &cells, &outputs)?;

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
+use lopa_host::campaign::{CampaignError, Trial, Tune, csv};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::outputs::Outputs;
 use lopa_host::record::Over;
 use lopa_host::run::RunError;
-use lopa_host::sweep::SweepError;
-use lopa_host::tune::{Trial, Tune, csv};
 
 use super::sweep::metric;
 use super::{Failure, interrupts, print, progress, threads};
@@ -92,7 +91,7 @@ impl TuneCommand {
         let mut found: Vec<(&str, Vec<Trial>)> = Vec::new();
         for (name, tune) in &searches {
             let trials = tune.run(stop, || bar.inc(1)).map_err(|error| match error {
-                SweepError::Run(RunError::Output(_)) => Failure::run(error),
+                CampaignError::Run(RunError::Output(_)) => Failure::run(error),
                 _ => Failure::input(format!("{name}: {error}")),
             })?;
             found.push((name, trials));

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::{Arm, Finding, Mode, Results, Study, Verdict, page, section};
+use super::{Check, Finding, Mode, Study, Verdict, page, section};
+use crate::campaign::{Arm, Measured, Trial, csv};
 use crate::config::AlgorithmTable;
 use crate::files::{self, WriteError};
 use crate::outputs::Outputs;
-use crate::report::Figure;
-use crate::tune::{Trial, csv};
 
 /// What came of a study.
 #[derive(Debug, Clone)]
@@ -20,16 +19,10 @@ pub struct Account<'a> {
     pub options: &'a str,
     /// What was asked.
     pub study: &'a Study,
-    /// What was run, with the step sizes that were found.
-    pub arms: &'a [Arm],
     /// How much time there was.
     pub mode: Mode,
-    /// The search for the step sizes of every arm; none if they are the study's.
-    pub searches: &'a [(String, Vec<Trial>)],
     /// What was measured.
-    pub results: &'a Results,
-    /// The labels of the nodes, a figure a case, if they are wanted.
-    pub labels: &'a [Figure],
+    pub measured: &'a Measured,
 }
 
 /// A study in `study.json`.
@@ -63,13 +56,18 @@ impl Account<'_> {
     /// What judges the claim.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        self.study.checks().iter().map(|check| check.judge(self.arms, self.results)).collect()
+        self.judged(self.study.checks())
     }
 
     /// What is worth knowing besides.
     #[must_use]
     pub fn asides(&self) -> Vec<Finding> {
-        self.study.asides().iter().map(|check| check.judge(self.arms, self.results)).collect()
+        self.judged(self.study.asides())
+    }
+
+    fn judged(&self, checks: &[Check]) -> Vec<Finding> {
+        let Measured { arms, results, .. } = self.measured;
+        checks.iter().map(|check| check.judge(arms, results)).collect()
     }
 
     /// What gives it again.
@@ -81,13 +79,13 @@ impl Account<'_> {
     /// On how many seeds every arm ran.
     #[must_use]
     pub fn seeds(&self) -> usize {
-        self.results.values().map(Vec::len).max().unwrap_or(0)
+        self.measured.results.values().map(Vec::len).max().unwrap_or(0)
     }
 
     /// The arms with how many step sizes were tried for each, and whether one of them did not diverge.
     pub(super) fn sought(&self) -> impl Iterator<Item = (&Arm, usize, bool)> {
-        self.arms.iter().filter_map(|arm| {
-            let (_, trials) = self.searches.iter().find(|(name, _)| *name == arm.name)?;
+        self.measured.arms.iter().filter_map(|arm| {
+            let (_, trials) = self.measured.searches.iter().find(|(name, _)| *name == arm.name)?;
             let tried = trials.iter().filter(|trial| trial.rung == 0).count();
             Some((arm, tried, trials.iter().any(|trial| trial.figure.is_some())))
         })
@@ -121,7 +119,7 @@ impl Account<'_> {
             ("section.md", section::markdown(self, &report)),
         ];
         let rows: Vec<(&str, &[Trial])> =
-            self.searches.iter().map(|(arm, trials)| (&**arm, &trials[..])).collect();
+            self.measured.searches.iter().map(|(arm, trials)| (&**arm, &trials[..])).collect();
         match self.study.sought() {
             Some(metric) => all.push(("tune.csv", csv(&rows, metric))),
             // An earlier search is none of this study.
@@ -159,11 +157,11 @@ impl Account<'_> {
 
     /// All records in one table: arm and seed in front.
     fn records(&self) -> String {
-        let Some(first) = self.results.values().flatten().flatten().next() else {
+        let Some(first) = self.measured.results.values().flatten().flatten().next() else {
             return String::new();
         };
         let mut text = format!("arm,seed,{}\n", first.names());
-        for (arm, records) in self.results {
+        for (arm, records) in &self.measured.results {
             for (seed, record) in records.iter().enumerate() {
                 let before = format!("\"{}\",{seed},", arm.replace('"', "\"\""));
                 text += &record.as_ref().map_or(String::new(), |record| record.lines(&before));

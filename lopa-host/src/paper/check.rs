@@ -1,16 +1,13 @@
 //! What is asked of a study's results, and what may come of it. Each rule has a file of its own.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arm, gap, rate, sooner};
+use super::{gap, rate, sooner};
+use crate::campaign::{Arm, Results};
 use crate::metrics::Metric;
-use crate::record::{Over, Record};
-
-/// What was measured: every arm's records, one a seed, in order of seeds; nothing of a seed that diverged.
-pub type Results = BTreeMap<String, Vec<Option<Record>>>;
+use crate::record::Over;
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

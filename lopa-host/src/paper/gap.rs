@@ -1,7 +1,8 @@
 //! Who is better, and whose lead is larger: judged by the confidence interval of differences, seed by seed.
 
 use super::check::seeds;
-use super::{Finding, Results, Verdict};
+use super::{Finding, Verdict};
+use crate::campaign::Results;
 use crate::metrics::Metric;
 use crate::plot::{number, spread};
 use crate::record::{Over, Record, Scale};

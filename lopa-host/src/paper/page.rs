@@ -1,19 +1,19 @@
 //! What came of a study, as a page.
 
-use super::{Account, Arm, Check, Finding, Mode, Results, Study, Verdict, rate};
+use super::{Account, Check, Finding, Mode, Study, Verdict, rate};
+use crate::campaign::{Arm, Measured, Results, of_case};
 use crate::metrics::Metric;
 use crate::outputs::explained;
 use crate::plot::capital;
 use crate::record::{Over, Record};
-use crate::report::{self, Figure, Report, Table, averaged};
-use crate::run::Prepared;
+use crate::report::{Figure, Report, Table, averaged};
 
 /// The title of what judges the claim.
 pub(super) const FOUND: &str = "What was found";
 
 /// A study's page, with its figures.
 pub(super) fn report(account: &Account<'_>) -> Report {
-    let Account { study, arms, results, .. } = *account;
+    let Account { study, measured: Measured { arms, results, labels, .. }, .. } = *account;
     let findings = account.findings();
     let mut notes = notes(account);
     notes.insert(0, format!("The paper, {}: {}", study.place, study.claim));
@@ -30,8 +30,7 @@ pub(super) fn report(account: &Account<'_>) -> Report {
             format!("# {}\n{text}\n", arm.name)
         })
         .collect();
-    let figures =
-        [account.labels.to_vec(), figures(study, arms, results), rates(study, arms, results)];
+    let figures = [labels.clone(), figures(study, arms, results), rates(study, arms, results)];
     Report {
         title: study.title.clone(),
         subtitle: format!("{}, {} seeds", account.command(), account.seeds()),
@@ -58,7 +57,7 @@ pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
             ));
         }
     }
-    for (arm, records) in account.results {
+    for (arm, records) in &account.measured.results {
         let lost = records.iter().filter(|record| record.is_none()).count();
         if lost > 0 {
             notes.push(format!("{arm} diverged on {lost} of {} seeds.", records.len()));
@@ -106,18 +105,6 @@ pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
     (!rows.is_empty()).then_some(table)
 }
 
-/// The labels of a case's nodes; `number` tells its file from those of other cases.
-#[must_use]
-pub fn labels(prepared: &Prepared, case: &str, number: usize) -> Option<Figure> {
-    let mut figure = report::labels(prepared)?;
-    figure.explanation += " This is the deal of the first seed.";
-    if !case.is_empty() {
-        figure.stem = format!("{}-{number}", figure.stem);
-        *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
-    }
-    Some(figure)
-}
-
 /// Means over seeds with bands, the cases apart.
 fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let mut cases: Vec<&str> = Vec::new();
@@ -143,12 +130,8 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
         for against in &study.against {
             let drawn = explained(averaged(&groups, against)).into_iter().filter(wanted);
             all.extend(drawn.map(|mut figure| {
-                let case_stem = if case.is_empty() { String::new() } else { format!("-{number}") };
-                figure.stem = format!("{}-{against}{case_stem}", figure.stem);
-                if !case.is_empty() {
-                    *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
-                }
-                figure
+                figure.stem = format!("{}-{against}", figure.stem);
+                of_case(figure, case, number)
             }));
         }
     }

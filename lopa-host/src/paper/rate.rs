@@ -1,7 +1,8 @@
 //! By which power of a quantity a figure goes: rounds, nodes, the spectral gap.
 
 use super::check::seeds;
-use super::{Arm, Finding, Results, Sense, Verdict};
+use super::{Finding, Sense, Verdict};
+use crate::campaign::{Arm, Results};
 use crate::metrics::Metric;
 use crate::plot::{Chart, Line, number, spread};
 use crate::record::{Over, Record, Scale};

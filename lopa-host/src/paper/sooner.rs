@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Finding, Results, Verdict};
+use super::{Finding, Verdict};
+use crate::campaign::Results;
 use crate::metrics::Metric;
 use crate::plot::{number, spread};
 use crate::record::Record;

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Check;
+use crate::campaign::{Arm, Plan, Tune};
 use crate::config::{ConfigError, Experiment};
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
-use crate::tune::Tune;
 
 /// An experiment of the paper: what is claimed, what is run, and how it is judged.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -106,25 +106,6 @@ pub enum Mode {
     Whole,
 }
 
-/// One algorithm in one case.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Arm {
-    /// Its name: the variant's, and the case's behind a comma.
-    pub name: String,
-    /// The variant's name.
-    pub variant: String,
-    /// The case's name; empty if there is only one.
-    pub case: String,
-    /// What tells the cases apart, if it is a number.
-    pub quantity: String,
-    /// That number.
-    pub at: Option<f64>,
-    /// Whether its step sizes are sought, if any are.
-    pub tuned: bool,
-    /// What is run.
-    pub experiment: Experiment,
-}
-
 /// Why a study cannot be run.
 #[derive(Debug)]
 pub enum StudyError {
@@ -174,11 +155,11 @@ impl Study {
         if study.check.is_empty() { Err(StudyError::Unjudged) } else { Ok(study) }
     }
 
-    /// What is run: every variant in every case. Public data sets are sought in `data`, each in a folder of its name.
+    /// What is run: every variant in every case. Public data sets are expected in `data`, each in a folder of its name.
     ///
     /// # Errors
-    /// Names the arm that is not sound, and checks of arms that are not there.
-    pub fn arms(&self, mode: Mode, data: Option<&Path>) -> Result<Vec<Arm>, StudyError> {
+    /// Names the arm that is not sound, and checks of arms that do not exist.
+    pub fn plan(&self, mode: Mode, data: Option<&Path>) -> Result<Plan, StudyError> {
         let one = [Setting { tune: true, ..Setting::default() }];
         let cases = if self.case.is_empty() { &one[..] } else { &self.case };
         let few = self.quick_cases.filter(|_| mode == Mode::Quick).unwrap_or(cases.len());
@@ -197,8 +178,7 @@ impl Study {
                     merge(&mut table, over);
                 }
                 let wrong = |error| StudyError::Arm { name: name.clone(), error };
-                let text = toml::to_string(&table).unwrap_or_default();
-                let mut experiment = Experiment::parse(&text).map_err(wrong)?;
+                let mut experiment = Experiment::parse(&table.to_string()).map_err(wrong)?;
                 experiment.run.metrics = Choice::These(self.metrics());
                 let source = &experiment.data.source;
                 if ["mnist", "covtype", "cifar10"].contains(&source.as_str()) {
@@ -212,13 +192,14 @@ impl Study {
                     }
                     experiment.algorithm.check().map_err(wrong)?;
                 }
+                let tuned = variant.tune && case.tune;
                 arms.push(Arm {
                     name,
                     variant: variant.name.clone(),
                     case: case.name.clone(),
                     quantity: self.quantity.clone(),
                     at: case.at,
-                    tuned: variant.tune && case.tune,
+                    search: tuned.then(|| self.search(&experiment, mode)).flatten(),
                     experiment,
                 });
             }
@@ -227,7 +208,7 @@ impl Study {
         let asked = self.rules().flat_map(|check| check.arms(&arms));
         match asked.into_iter().find(|name| !names.contains(name)) {
             Some(name) => Err(StudyError::Missing { name, arms: names }),
-            None => Ok(arms),
+            None => Ok(Plan { arms, seeds: self.seeds(mode), labels: self.labels }),
         }
     }
 
@@ -257,12 +238,11 @@ impl Study {
         }
     }
 
-    /// The search for an arm's step sizes, if there is one: on seeds that no run has.
-    #[must_use]
-    pub fn search(&self, arm: &Arm, mode: Mode) -> Option<Tune> {
-        let table = self.tune.as_ref().filter(|_| arm.tuned)?;
+    /// The search for an arm's step sizes, if there is one: on seeds that no measured run has.
+    fn search(&self, experiment: &Experiment, mode: Mode) -> Option<Tune> {
+        let table = self.tune.as_ref()?;
         let trials = if mode == Mode::Quick { table.quick_trials } else { table.trials };
-        let mut experiment = arm.experiment.clone();
+        let mut experiment = experiment.clone();
         experiment.run.seed = experiment.run.seed.wrapping_add(1_000_000);
         let TuneTable { metric, over, range, .. } = *table;
         let outer_range = table.outer_range.unwrap_or(range);

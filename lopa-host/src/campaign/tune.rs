@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lopa_core::draw::{Draws, Purpose};
 use rayon::prelude::*;
 
+use super::CampaignError;
 use crate::config::{AlgorithmTable, Experiment, Key};
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 use crate::run::{Outcome, Prepared, RunError};
-use crate::sweep::SweepError;
 
 /// What a search may spend, and what it looks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,7 +120,7 @@ impl Tune {
     ///
     /// # Errors
     /// Says what is wrong with the file, the data or the metric. What `stop` ended is left out.
-    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Trial>, SweepError> {
+    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Trial>, CampaignError> {
         let mut experiment = self.experiment.clone();
         experiment.run.metrics = Choice::These(vec![self.metric]);
         experiment.run.per_node = false;
@@ -138,7 +138,7 @@ impl Tune {
                 Over::Last => rounds,
                 Over::Course | Over::Tail => self.experiment.run.record_every,
             };
-            let run = |trial: &u16| -> Result<Option<Trial>, SweepError> {
+            let run = |trial: &u16| -> Result<Option<Trial>, CampaignError> {
                 let algorithm = self.algorithm(*trial);
                 let mut sum = Some(0.0);
                 for prepared in &prepared {
@@ -149,7 +149,7 @@ impl Tune {
                         Ok(Outcome { finished: false, .. }) => return Ok(None),
                         Ok(Outcome { record, .. }) => {
                             let figure = record.figure(self.metric.name(), self.over);
-                            Some(figure.ok_or(SweepError::Metric(self.metric))?)
+                            Some(figure.ok_or(CampaignError::Metric(self.metric))?)
                         }
                         Err(RunError::Diverged(_)) => None,
                         Err(other) => return Err(other.into()),
@@ -169,7 +169,7 @@ impl Tune {
             // The best of the rung below; where all of those diverge in the long run, the next best.
             for chosen in left.chunks(count) {
                 // In order, whatever the threads do.
-                let results: Vec<Result<Option<Trial>, SweepError>> =
+                let results: Vec<Result<Option<Trial>, CampaignError>> =
                     chosen.par_iter().map(run).collect();
                 for result in results {
                     trials.extend(result?);

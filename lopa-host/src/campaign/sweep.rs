@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use super::{CampaignError, MOST_RUNS};
 use crate::config::{AlgorithmTable, Experiment};
 use crate::metrics::{Choice, Metric};
 use crate::plot::{Spread, spread};
@@ -67,11 +68,11 @@ impl Step {
 /// Values to try: `0.1,0.2,0.5`, or `0.01:1:5` for five from 0.01 to 1, each the same multiple of the one before.
 ///
 /// ```
-/// use lopa_host::sweep::Values;
+/// use lopa_host::campaign::Values;
 /// let values: Values = "0.01:1:3".parse()?;
 /// assert_eq!(values.0, [0.01, 0.1, 1.0]);
 /// assert!("1:0.1:3".parse::<Values>().is_err());
-/// # Ok::<(), lopa_host::sweep::ValuesError>(())
+/// # Ok::<(), lopa_host::campaign::ValuesError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values(pub Vec<f32>);
@@ -146,44 +147,6 @@ pub struct Cell {
     pub figure: Option<Spread>,
 }
 
-/// Why a sweep could not be done.
-#[derive(Debug)]
-pub enum SweepError {
-    /// More combinations than anybody would wait for.
-    TooMany(usize),
-    /// The metric was not measured.
-    Metric(Metric),
-    /// A run could not begin.
-    Run(RunError),
-}
-
-impl fmt::Display for SweepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooMany(runs) => {
-                write!(
-                    f,
-                    "{runs} runs are too many: at most {MOST_RUNS}, try fewer values or seeds"
-                )
-            }
-            Self::Metric(metric) => {
-                write!(f, "this network has no {}: judge by another metric", metric.name())
-            }
-            Self::Run(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SweepError {}
-
-impl From<RunError> for SweepError {
-    fn from(error: RunError) -> Self {
-        Self::Run(error)
-    }
-}
-
-const MOST_RUNS: usize = 100_000;
-
 impl Sweep {
     /// The combinations, the last axis moving fastest.
     #[must_use]
@@ -212,9 +175,9 @@ impl Sweep {
     ///
     /// # Errors
     /// Says what is wrong with the file, the data, a value or the metric, before anything runs.
-    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Cell>, SweepError> {
+    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Cell>, CampaignError> {
         if self.runs() > MOST_RUNS {
-            return Err(SweepError::TooMany(self.runs()));
+            return Err(CampaignError::TooMany(self.runs()));
         }
         let algorithms = self.algorithms();
         let mut by_seed = Vec::new();
@@ -255,7 +218,7 @@ impl Sweep {
         for cell in &mut cells {
             let last = |record: &Record| record.last(self.metric.name());
             let figures: Option<Vec<f64>> = cell.records.iter().map(last).collect();
-            cell.figure = spread(&figures.ok_or(SweepError::Metric(self.metric))?);
+            cell.figure = spread(&figures.ok_or(CampaignError::Metric(self.metric))?);
         }
         cells.retain(|cell| cell.diverged > 0 || !cell.records.is_empty());
         cells.sort_by(|a, b| {

@@ -1,0 +1,170 @@
+//! The runs of a study: step sizes are searched for, then every arm is measured on every seed.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{CampaignError, Trial, Tune};
+use crate::config::Experiment;
+use crate::record::Record;
+use crate::report::{self, Figure};
+use crate::run::{Outcome, Prepared, RunError};
+
+/// One algorithm in one case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// The variant's name, followed by a comma and the case's if there are several cases.
+    pub name: String,
+    /// The variant's name.
+    pub variant: String,
+    /// The case's name; empty if there is only one case.
+    pub case: String,
+    /// The quantity in which cases differ, if it is a number.
+    pub quantity: String,
+    /// The value of that quantity.
+    pub at: Option<f64>,
+    /// How its step sizes are searched for; none if they are the file's.
+    pub search: Option<Tune>,
+    /// What is run.
+    pub experiment: Experiment,
+}
+
+/// Every arm's records, one per seed in the order of seeds; `None` where the run diverged.
+pub type Results = BTreeMap<String, Vec<Option<Record>>>;
+
+/// What a study runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What is compared.
+    pub arms: Vec<Arm>,
+    /// How many seeds every arm runs on, counted up from its own.
+    pub seeds: u16,
+    /// Whether the nodes' labels are drawn, one figure per case.
+    pub labels: bool,
+}
+
+/// How far a study is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Trials of the search for step sizes.
+    Trials {
+        /// How many are done.
+        done: u64,
+        /// Of how many.
+        all: u64,
+    },
+    /// Rounds of the measured runs.
+    Rounds {
+        /// How many are done.
+        done: u64,
+        /// Of how many.
+        all: u64,
+    },
+}
+
+/// What a study measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// What was run, with the step sizes that were found.
+    pub arms: Vec<Arm>,
+    /// The trials of every arm whose step sizes were searched for.
+    pub searches: Vec<(String, Vec<Trial>)>,
+    /// The records.
+    pub results: Results,
+    /// The labels of the nodes, one figure per case, if they are wanted.
+    pub labels: Vec<Figure>,
+}
+
+impl Plan {
+    /// Runs everything, calling `observe` as it proceeds. Nothing is returned if `stop` became true before the end.
+    ///
+    /// # Errors
+    /// Names the arm, and says what is wrong with its file, its data or its metric.
+    pub fn run(
+        mut self,
+        stop: &AtomicBool,
+        observe: impl Fn(Progress) + Sync,
+    ) -> Result<Option<Measured>, CampaignError> {
+        let Some(searches) = self.tune(stop, &observe)? else { return Ok(None) };
+        let Some((results, labels)) = self.measure(stop, &observe)? else { return Ok(None) };
+        Ok(Some(Measured { arms: self.arms, searches, results, labels }))
+    }
+
+    /// Gives every arm the best step sizes of its search.
+    fn tune(
+        &mut self,
+        stop: &AtomicBool,
+        observe: &(impl Fn(Progress) + Sync),
+    ) -> Result<Option<Vec<(String, Vec<Trial>)>>, CampaignError> {
+        let searches = self.arms.iter().filter_map(|arm| arm.search.as_ref());
+        let all = searches.flat_map(Tune::rungs).map(|(trials, _)| trials as u64).sum();
+        let done = AtomicU64::new(0);
+        let tick = || {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            observe(Progress::Trials { done, all });
+        };
+        let mut found = Vec::new();
+        for arm in &mut self.arms {
+            let Some(search) = &arm.search else { continue };
+            let trials = search.run(stop, tick).map_err(|error| error.of(&arm.name))?;
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            if let Some(Trial { algorithm, figure: Some(_), .. }) = trials.first() {
+                arm.experiment.algorithm = algorithm.clone();
+            }
+            found.push((arm.name.clone(), trials));
+        }
+        Ok(Some(found))
+    }
+
+    /// Runs every arm on every seed; labels are those of a case's first arm on its first seed.
+    fn measure(
+        &self,
+        stop: &AtomicBool,
+        observe: &(impl Fn(Progress) + Sync),
+    ) -> Result<Option<(Results, Vec<Figure>)>, CampaignError> {
+        let rounds: u64 = self.arms.iter().map(|arm| arm.experiment.run.iterations).sum();
+        let all = rounds * u64::from(self.seeds);
+        let (mut results, mut labels, mut cases) = (Results::new(), Vec::new(), Vec::new());
+        let mut before = 0;
+        for arm in &self.arms {
+            let wrong = |error: RunError| CampaignError::from(error).of(&arm.name);
+            let mut records = Vec::new();
+            for seed in 0..self.seeds {
+                let mut experiment = arm.experiment.clone();
+                experiment.run.seed = experiment.run.seed.wrapping_add(u64::from(seed));
+                let prepared = Prepared::new(experiment).map_err(wrong)?;
+                if self.labels && !cases.contains(&&arm.case) {
+                    labels.extend(dealt(&prepared, &arm.case, cases.len()));
+                    cases.push(&arm.case);
+                }
+                let tick = |round| observe(Progress::Rounds { done: before + round, all });
+                match prepared.measure(Some(stop), tick) {
+                    Ok(Outcome { finished: false, .. }) => return Ok(None),
+                    Ok(Outcome { record, .. }) => records.push(Some(record)),
+                    Err(RunError::Diverged(_)) => records.push(None),
+                    Err(error) => return Err(wrong(error)),
+                }
+                before += arm.experiment.run.iterations;
+            }
+            results.insert(arm.name.clone(), records);
+        }
+        Ok(Some((results, labels)))
+    }
+}
+
+/// The labels of a case's nodes.
+fn dealt(prepared: &Prepared, case: &str, number: usize) -> Option<Figure> {
+    let mut figure = report::labels(prepared)?;
+    figure.explanation += " This is the deal of the first seed.";
+    Some(of_case(figure, case, number))
+}
+
+/// A figure of one case: `number` tells its file from those of other cases, and its title names the case.
+pub(crate) fn of_case(mut figure: Figure, case: &str, number: usize) -> Figure {
+    if !case.is_empty() {
+        figure.stem = format!("{}-{number}", figure.stem);
+        *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
+    }
+    figure
+}
