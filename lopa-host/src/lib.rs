@@ -12,12 +12,14 @@
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
 //! - [`campaign`]: many runs with one purpose: searches for step sizes, and studies;
 //! - [`paper`]: the paper's experiments, each a file with its claim and the rule that judges it;
+//! - [`csv`]: how every table is written;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
 pub mod boards;
 pub mod campaign;
 pub mod config;
+pub mod csv;
 pub mod data;
 pub mod exact;
 pub mod fault;

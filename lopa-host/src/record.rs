@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::csv;
+
 /// How a column is best drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
@@ -148,26 +150,20 @@ impl Record {
     /// The table as a file: numbers that read back to the same bits.
     #[must_use]
     pub fn csv(&self) -> String {
-        format!("{}\n{}", self.names(), self.lines(""))
+        self.names() + &self.lines("")
     }
 
-    /// The names of the columns, with commas between them.
+    /// The names of the columns as a line of a file.
     #[must_use]
     pub fn names(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-        names.join(",")
+        csv::line(self.columns.iter().map(|column| &column.name))
     }
 
-    /// The rows as a file has them, each behind `before`: several records may share one.
+    /// The rows as lines of a file, each behind `before`: several records may share one.
     #[must_use]
     pub fn lines(&self, before: &str) -> String {
-        let mut text = String::new();
-        for row in &self.rows {
-            let words: Vec<String> =
-                row.iter().map(|figure| figure.map_or(String::new(), |a| a.to_string())).collect();
-            text += &format!("{before}{}\n", words.join(","));
-        }
-        text
+        let line = |row: &Vec<Option<f64>>| csv::line(row.iter().copied().map(csv::maybe));
+        self.rows.iter().map(|row| before.to_owned() + &line(row)).collect()
     }
 
     /// Reads what [`Record::csv`] wrote; `column` says what is known of a name.

@@ -14,8 +14,8 @@ mod tune;
 
 pub(crate) use study::of_case;
 pub use study::{Arm, Measured, Plan, Progress, Results};
-pub use sweep::{Cell, Step, Sweep, Values, ValuesError};
-pub use tune::{Trial, Tune, csv};
+pub use sweep::{Cell, Sweep, Values, ValuesError};
+pub use tune::{Trial, Tune, trials_csv};
 
 use crate::metrics::Metric;
 use crate::run::RunError;

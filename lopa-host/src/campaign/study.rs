@@ -130,9 +130,7 @@ impl Plan {
         for arm in &self.arms {
             let wrong = |error: RunError| CampaignError::from(error).of(&arm.name);
             let mut records = Vec::new();
-            for seed in 0..self.seeds {
-                let mut experiment = arm.experiment.clone();
-                experiment.run.seed = experiment.run.seed.wrapping_add(u64::from(seed));
+            for experiment in arm.experiment.for_seeds(self.seeds) {
                 let prepared = Prepared::new(experiment).map_err(wrong)?;
                 if self.labels && !cases.contains(&&arm.case) {
                     labels.extend(dealt(&prepared, &arm.case, cases.len()));

@@ -7,63 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::{CampaignError, MOST_RUNS};
-use crate::config::{AlgorithmTable, Experiment};
+use crate::config::{AlgorithmTable, Experiment, Key};
 use crate::metrics::{Choice, Metric};
 use crate::plot::{Spread, spread};
 use crate::record::{Column, Record, Scale};
 use crate::run::{Outcome, Prepared, RunError};
 
-/// A step size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// α, of the outer variable.
-    Alpha,
-    /// β, of the inner variable.
-    Beta,
-    /// λ, of the Hessian-inverse-vector estimate.
-    Lambda,
-    /// γ, the momentum.
-    Gamma,
-    /// τ, the relaxation.
-    Tau,
-}
-
-impl Step {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Alpha, Self::Beta, Self::Lambda, Self::Gamma, Self::Tau];
-
-    /// Its name in a file.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Alpha => "alpha",
-            Self::Beta => "beta",
-            Self::Lambda => "lambda",
-            Self::Gamma => "gamma",
-            Self::Tau => "tau",
-        }
-    }
-
-    const fn of(self, algorithm: &AlgorithmTable) -> Option<f32> {
-        match self {
-            Self::Alpha => Some(algorithm.alpha),
-            Self::Beta => algorithm.beta,
-            Self::Lambda => algorithm.lambda,
-            Self::Gamma => algorithm.gamma,
-            Self::Tau => algorithm.tau,
-        }
-    }
-
-    const fn set(self, algorithm: &mut AlgorithmTable, value: f32) {
-        match self {
-            Self::Alpha => algorithm.alpha = value,
-            Self::Beta => algorithm.beta = Some(value),
-            Self::Lambda => algorithm.lambda = Some(value),
-            Self::Gamma => algorithm.gamma = Some(value),
-            Self::Tau => algorithm.tau = Some(value),
-        }
-    }
-}
+/// The step sizes a table of combinations has: those of LoPA.
+const STEPS: [Key; 5] = [Key::Alpha, Key::Beta, Key::Lambda, Key::Gamma, Key::Tau];
 
 /// Values to try: `0.1,0.2,0.5`, or `0.01:1:5` for five from 0.01 to 1, each the same multiple of the one before.
 ///
@@ -127,7 +78,7 @@ pub struct Sweep {
     /// The network.
     pub experiment: Experiment,
     /// The values of step sizes that are not the file's.
-    pub axes: Vec<(Step, Values)>,
+    pub axes: Vec<(Key, Values)>,
     /// How many seeds, counted on from the file's.
     pub seeds: u16,
     /// What is judged: its last figure.
@@ -152,10 +103,10 @@ impl Sweep {
     #[must_use]
     pub fn algorithms(&self) -> Vec<AlgorithmTable> {
         let mut all = vec![self.experiment.algorithm.clone()];
-        for (step, Values(values)) in &self.axes {
+        for (key, Values(values)) in &self.axes {
             let with = |algorithm: &AlgorithmTable, value: f32| {
                 let mut algorithm = algorithm.clone();
-                step.set(&mut algorithm, value);
+                algorithm.set_step(*key, value);
                 algorithm
             };
             all = all.iter().flat_map(|a| values.iter().map(|v| with(a, *v))).collect();
@@ -180,13 +131,12 @@ impl Sweep {
             return Err(CampaignError::TooMany(self.runs()));
         }
         let algorithms = self.algorithms();
+        let mut experiment = self.experiment.clone();
+        let mut metrics = experiment.run.metrics.metrics();
+        metrics.push(self.metric);
+        experiment.run.metrics = Choice::These(metrics);
         let mut by_seed = Vec::new();
-        for seed in 0..u64::from(self.seeds) {
-            let mut experiment = self.experiment.clone();
-            experiment.run.seed = experiment.run.seed.wrapping_add(seed);
-            let mut metrics = experiment.run.metrics.metrics();
-            metrics.push(self.metric);
-            experiment.run.metrics = Choice::These(metrics);
+        for experiment in experiment.for_seeds(self.seeds) {
             let prepared = Prepared::new(experiment)?;
             let all = algorithms.iter().map(|algorithm| prepared.retuned(algorithm.clone()));
             by_seed.push(all.collect::<Result<Vec<Prepared>, _>>()?);
@@ -230,26 +180,15 @@ impl Sweep {
     /// First whether it diverged, then the figure, turned so that less is better.
     fn rank(&self, cell: &Cell) -> (usize, f64) {
         let figure = cell.figure.map_or(f64::INFINITY, |figure| figure.mean);
-        (cell.diverged, if self.more_is_better() { -figure } else { figure })
-    }
-
-    /// Whether the judged figure should be large.
-    #[must_use]
-    pub const fn more_is_better(&self) -> bool {
-        self.metric.more_is_better()
+        (cell.diverged, -self.metric.sign() * figure)
     }
 
     /// The step sizes of a combination that were searched: `alpha 0.1, beta 0.05`.
     #[must_use]
     pub fn label(&self, cell: &Cell) -> String {
-        let words: Vec<String> = self
-            .axes
-            .iter()
-            .map(|(step, _)| {
-                let value = step.of(&cell.algorithm).unwrap_or_default();
-                format!("{} {value}", step.name())
-            })
-            .collect();
+        let word = |(key, _): &(Key, Values)| Some((key.name(), cell.algorithm.step(*key)?));
+        let words = self.axes.iter().filter_map(word);
+        let words: Vec<String> = words.map(|(name, value)| format!("{name} {value}")).collect();
         if words.is_empty() { "as in the file".into() } else { words.join(", ") }
     }
 
@@ -262,17 +201,16 @@ impl Sweep {
             scale: Scale::Linear,
         };
         let figure = self.metric.name();
-        let names = ["rank", "alpha", "beta", "lambda", "gamma", "tau"];
-        let bands = [figure.to_owned(), format!("{figure}_low"), format!("{figure}_high")];
-        let mut columns: Vec<Column> = names.into_iter().map(plain).collect();
-        columns.extend(bands.iter().map(|name| plain(name)));
-        columns.extend(["seeds", "diverged"].map(plain));
+        let [low, high] = ["low", "high"].map(|end| format!("{figure}_{end}"));
+        let names = ["rank"].into_iter().chain(STEPS.map(Key::name));
+        let names = names.chain([figure, &low, &high, "seeds", "diverged"]);
+        let columns = names.map(plain).collect();
         let mut table = Record::new(columns);
         for (rank, cell) in cells.iter().enumerate() {
             let mut row = vec![Some((rank + 1) as f64)];
             // As a person wrote it: 0.1, not the nearest float's every digit.
             let decimal = |a: Option<f32>| a?.to_string().parse().ok();
-            row.extend(Step::ALL.map(|step| decimal(step.of(&cell.algorithm))));
+            row.extend(STEPS.map(|key| decimal(cell.algorithm.step(key))));
             let band = cell.figure.and_then(|figure| figure.band);
             row.push(cell.figure.map(|figure| figure.mean));
             row.extend([band.map(|band| band[0]), band.map(|band| band[1])]);

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::CampaignError;
 use crate::config::{AlgorithmTable, Experiment, Key};
+use crate::csv;
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 use crate::run::{Outcome, Prepared, RunError};
@@ -80,20 +81,17 @@ impl Tune {
         // Drawn for every algorithm, whether it has the key or not.
         let single = table.name.is_single_level();
         let outer_range = if single { self.range } else { self.outer_range };
-        let [alpha, beta, lambda] = [outer_range, self.range, self.range].map(&mut draw);
-        let [gamma, tau, inner_gamma] = [SHARES; 3].map(draw);
         let needs = table.name.about().needs;
-        let set = |key: Key, value: &mut Option<f32>, drawn: f32| {
-            if needs.contains(&key) || value.is_some() {
-                *value = Some(drawn);
+        for key in Key::STEPS {
+            let drawn = draw(match key {
+                Key::Alpha => outer_range,
+                Key::Beta | Key::Lambda => self.range,
+                _ => SHARES,
+            });
+            if needs.contains(&key) || table.step(key).is_some() {
+                table.set_step(key, drawn);
             }
-        };
-        table.alpha = alpha;
-        set(Key::Beta, &mut table.beta, beta);
-        set(Key::Lambda, &mut table.lambda, lambda);
-        set(Key::Gamma, &mut table.gamma, gamma);
-        set(Key::Tau, &mut table.tau, tau);
-        set(Key::InnerGamma, &mut table.inner_gamma, inner_gamma);
+        }
         table
     }
 
@@ -124,12 +122,8 @@ impl Tune {
         let mut experiment = self.experiment.clone();
         experiment.run.metrics = Choice::These(vec![self.metric]);
         experiment.run.per_node = false;
-        let of = |seed: u16| {
-            let mut experiment = experiment.clone();
-            experiment.run.seed = experiment.run.seed.wrapping_add(seed.into());
-            Prepared::new(experiment)
-        };
-        let prepared = (0..self.seeds.max(1)).map(of).collect::<Result<Vec<_>, _>>()?;
+        let seeds = experiment.for_seeds(self.seeds.max(1));
+        let prepared = seeds.map(Prepared::new).collect::<Result<Vec<_>, _>>()?;
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
@@ -191,33 +185,22 @@ impl Tune {
 
     /// Less is better; what diverged comes last.
     fn rank(&self, trial: &Trial) -> f64 {
-        let sign = if self.metric.more_is_better() { -1.0 } else { 1.0 };
-        trial.figure.map_or(f64::INFINITY, |figure| sign * figure)
+        trial.figure.map_or(f64::INFINITY, |figure| -self.metric.sign() * figure)
     }
 }
 
-/// Trials as a CSV table, after a column with the name of their file.
+/// The trials of several searches as a CSV table; the first column is the name of a search.
 #[must_use]
-pub fn csv(searches: &[(&str, &[Trial])], metric: Metric) -> String {
-    let mut text = format!(
-        "file,algorithm,rung,trial,rounds,alpha,beta,lambda,gamma,tau,inner_gamma,{}\n",
-        metric.name()
-    );
+pub fn trials_csv(searches: &[(&str, &[Trial])], metric: Metric) -> String {
+    let head = ["file", "algorithm", "rung", "trial", "rounds"];
+    let names = head.into_iter().chain(Key::STEPS.map(Key::name)).chain([metric.name()]);
+    let mut text = csv::line(names);
     for (file, trials) in searches {
-        for trial in *trials {
-            let a = &trial.algorithm;
-            let steps = [Some(a.alpha), a.beta, a.lambda, a.gamma, a.tau, a.inner_gamma];
-            let number = |step: Option<f32>| step.map_or(String::new(), |step| step.to_string());
-            text += &format!(
-                "\"{}\",{},{},{},{},{},{}\n",
-                file.replace('"', "\"\""),
-                a.name,
-                trial.rung,
-                trial.trial,
-                trial.rounds,
-                steps.map(number).join(","),
-                trial.figure.map_or(String::new(), |figure| figure.to_string()),
-            );
+        for Trial { rung, trial, rounds, algorithm, figure } in *trials {
+            let before = [rung.to_string(), trial.to_string(), rounds.to_string()];
+            let steps = Key::STEPS.map(|key| csv::maybe(algorithm.step(key)));
+            let cells = [csv::quoted(file), algorithm.name.to_string()].into_iter().chain(before);
+            text += &csv::line(cells.chain(steps).chain([csv::maybe(*figure)]));
         }
     }
     text
@@ -279,7 +262,7 @@ mod tests {
         let last: Vec<f64> =
             trials.iter().filter(|t| t.rung == 2).filter_map(|trial| trial.figure).collect();
         assert!(last.is_sorted() && last.len() == 2, "{last:?}");
-        let text = csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
+        let text = trials_csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
         assert_eq!(text.lines().count(), 1 + trials.len());
         assert!(text.lines().all(|line| line.split(',').count() == 12), "{text}");
         // Of two seeds the mean counts, and the budget is twice as large.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lopa_host::config::Experiment;
+use lopa_host::csv;
 use lopa_host::metrics;
 use lopa_host::outputs::{Outputs, explained};
 use lopa_host::plot::number;
@@ -113,13 +114,11 @@ impl Compare {
             return Ok(Source::Folder(record));
         }
         let experiment = Experiment::read(path).map_err(Failure::input)?;
-        let seeded = |seed: u16| {
-            let mut experiment = experiment.clone();
-            experiment.run.seed = experiment.run.seed.wrapping_add(u64::from(seed));
-            Prepared::new(experiment)
-                .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
-        };
-        (0..self.seeds).map(seeded).collect::<Result<_, _>>().map(Source::File)
+        let prepared = experiment.for_seeds(self.seeds).map(Prepared::new);
+        prepared
+            .collect::<Result<_, _>>()
+            .map(Source::File)
+            .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
     }
 
     fn write(
@@ -210,14 +209,10 @@ impl<'a> Last<'a> {
     }
 
     fn csv(&self) -> String {
-        let mut text = format!("run,{}\n", self.columns.join(","));
+        let mut text = csv::line(["run"].iter().chain(&self.columns));
         for (name, figures) in &self.rows {
-            // A name may be anything a file is called.
-            text += &format!("\"{}\"", name.replace('"', "\"\""));
-            for figure in figures {
-                text += &figure.map_or(",".into(), |figure| format!(",{figure}"));
-            }
-            text.push('\n');
+            let figures = figures.iter().copied().map(csv::maybe);
+            text += &csv::line([csv::quoted(name)].into_iter().chain(figures));
         }
         text
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use lopa_host::campaign::{CampaignError, Cell, Step, Sweep, Values};
-use lopa_host::config::Experiment;
+use lopa_host::campaign::{CampaignError, Cell, Sweep, Values};
+use lopa_host::config::{Experiment, Key};
 use lopa_host::metrics::Metric;
 use lopa_host::outputs::{Outputs, explained};
 use lopa_host::report::{Report, Table, averaged};
@@ -70,10 +70,10 @@ impl SweepCommand {
         threads(self.threads)?;
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let given = [&self.alpha, &self.beta, &self.lambda, &self.gamma, &self.tau];
-        let axes: Vec<(Step, Values)> = Step::ALL
+        let axes: Vec<(Key, Values)> = Key::STEPS
             .into_iter()
             .zip(given)
-            .filter_map(|(step, values)| Some((step, values.clone()?)))
+            .filter_map(|(key, values)| Some((key, values.clone()?)))
             .collect();
         if axes.is_empty() {
             return Err(Failure::input(

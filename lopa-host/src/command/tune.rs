@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use lopa_host::campaign::{CampaignError, Trial, Tune, csv};
+use lopa_host::campaign::{CampaignError, Trial, Tune, trials_csv};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::outputs::Outputs;
@@ -98,7 +98,7 @@ impl TuneCommand {
         }
         bar.finish_and_clear();
         let rows: Vec<(&str, &[Trial])> = found.iter().map(|(name, t)| (*name, &t[..])).collect();
-        let table = csv(&rows, self.metric);
+        let table = trials_csv(&rows, self.metric);
         outputs.put("tune.csv", table.as_bytes()).map_err(Failure::run)?;
         let mut lost = Vec::new();
         for ((name, tune), (_, trials)) in searches.iter().zip(&found) {

@@ -113,6 +113,10 @@ impl Key {
         Self::Truncation,
     ];
 
+    /// Those that are step sizes or momenta: [`AlgorithmTable::step`] has their values.
+    pub const STEPS: [Self; 6] =
+        [Self::Alpha, Self::Beta, Self::Lambda, Self::Gamma, Self::Tau, Self::InnerGamma];
+
     /// Its name in a file.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -131,26 +135,48 @@ impl Key {
 
     const fn is_in(self, table: &AlgorithmTable) -> bool {
         match self {
-            Self::Alpha => true,
-            Self::Beta => table.beta.is_some(),
-            Self::Lambda => table.lambda.is_some(),
-            Self::Gamma => table.gamma.is_some(),
-            Self::Tau => table.tau.is_some(),
-            Self::InnerGamma => table.inner_gamma.is_some(),
             Self::InnerSteps => table.inner_steps.is_some(),
             Self::HessianSteps => table.hessian_steps.is_some(),
             Self::Truncation => table.truncation.is_some(),
+            step => table.step(step).is_some(),
         }
     }
 }
 
 impl AlgorithmTable {
+    /// The value of one of [`Key::STEPS`]; none of a key that is not given, or is no step size.
+    #[must_use]
+    pub const fn step(&self, key: Key) -> Option<f32> {
+        match key {
+            Key::Alpha => Some(self.alpha),
+            Key::Beta => self.beta,
+            Key::Lambda => self.lambda,
+            Key::Gamma => self.gamma,
+            Key::Tau => self.tau,
+            Key::InnerGamma => self.inner_gamma,
+            Key::InnerSteps | Key::HessianSteps | Key::Truncation => None,
+        }
+    }
+
+    /// Changes one of [`Key::STEPS`]; any other key stays as it is.
+    pub const fn set_step(&mut self, key: Key, value: f32) {
+        match key {
+            Key::Alpha => self.alpha = value,
+            Key::Beta => self.beta = Some(value),
+            Key::Lambda => self.lambda = Some(value),
+            Key::Gamma => self.gamma = Some(value),
+            Key::Tau => self.tau = Some(value),
+            Key::InnerGamma => self.inner_gamma = Some(value),
+            Key::InnerSteps | Key::HessianSteps | Key::Truncation => {}
+        }
+    }
+
     /// Makes all step sizes and momenta larger or smaller together; the relaxation stays.
     pub fn scale(&mut self, factor: f32) {
-        self.alpha *= factor;
-        let Self { beta, lambda, gamma, inner_gamma, .. } = self;
-        for step in [beta, lambda, gamma, inner_gamma].into_iter().flatten() {
-            *step *= factor;
+        for key in Key::STEPS.into_iter().filter(|key| *key != Key::Tau) {
+            if let Some(step) = self.step(key) {
+                self.set_step(key, step * factor);
+            }
         }
     }
 
@@ -199,18 +225,16 @@ impl AlgorithmTable {
         if name.scheme().is_some() {
             return self.steps().map(|_| ());
         }
-        for (name, step) in
-            [("alpha", Some(self.alpha)), ("beta", self.beta), ("lambda", self.lambda)]
-        {
-            if let Some(value) = step.filter(|a| !(*a > 0.0 && a.is_finite())) {
+        for key in [Key::Alpha, Key::Beta, Key::Lambda] {
+            if let Some(value) = self.step(key).filter(|a| !(*a > 0.0 && a.is_finite())) {
+                let name = key.name();
                 return Err(ConfigError::Steps(StepSizeError { name, value, below: None }));
             }
         }
         // Without LoPA's proofs the whole of a step is allowed too.
-        for (key, share) in
-            [("gamma", self.gamma), ("tau", self.tau), ("inner_gamma", self.inner_gamma)]
-        {
-            if let Some(share) = share.filter(|a| !(*a > 0.0 && *a <= 1.0)) {
+        for key in [Key::Gamma, Key::Tau, Key::InnerGamma] {
+            if let Some(share) = self.step(key).filter(|a| !(*a > 0.0 && *a <= 1.0)) {
+                let key = key.name();
                 return value(format!(
                     "algorithm.{key} = {share} is out of range: above 0 and at most 1"
                 ));
@@ -231,12 +255,12 @@ impl AlgorithmTable {
     /// Names the one that is missing or out of range, or says that it is not LoPA.
     pub fn steps(&self) -> Result<StepSizes, ConfigError> {
         self.scheme()?;
-        let given = |key: Key, step: Option<f32>| {
+        let given = |key: Key| {
             let missing = || format!("algorithm: missing field `{}`", key.name());
-            step.ok_or_else(|| ConfigError::Value(missing()))
+            self.step(key).ok_or_else(|| ConfigError::Value(missing()))
         };
-        let (beta, lambda) = (given(Key::Beta, self.beta)?, given(Key::Lambda, self.lambda)?);
-        let (gamma, tau) = (given(Key::Gamma, self.gamma)?, given(Key::Tau, self.tau)?);
+        let (beta, lambda) = (given(Key::Beta)?, given(Key::Lambda)?);
+        let (gamma, tau) = (given(Key::Gamma)?, given(Key::Tau)?);
         StepSizes::new(self.alpha, beta, lambda, gamma, tau).map_err(ConfigError::Steps)
     }
 

@@ -146,10 +146,13 @@ impl Metric {
         )
     }
 
-    /// Whether it should be large.
+    /// Which way is better: 1 where a larger value is, -1 where a smaller one is.
     #[must_use]
-    pub const fn more_is_better(self) -> bool {
-        matches!(self, Self::TrainAccuracy | Self::ValidationAccuracy | Self::TestAccuracy)
+    pub const fn sign(self) -> f64 {
+        match self {
+            Self::TrainAccuracy | Self::ValidationAccuracy | Self::TestAccuracy => 1.0,
+            _ => -1.0,
+        }
     }
 
     const fn scale(self) -> Scale {

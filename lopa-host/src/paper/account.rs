@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::{Check, Finding, Mode, Study, Verdict, page, section};
-use crate::campaign::{Arm, Measured, Trial, csv};
+use crate::campaign::{Arm, Measured, Trial, trials_csv};
 use crate::config::AlgorithmTable;
+use crate::csv;
 use crate::files::{self, WriteError};
 use crate::outputs::Outputs;
 
@@ -121,7 +122,7 @@ impl Account<'_> {
         let rows: Vec<(&str, &[Trial])> =
             self.measured.searches.iter().map(|(arm, trials)| (&**arm, &trials[..])).collect();
         match self.study.sought() {
-            Some(metric) => all.push(("tune.csv", csv(&rows, metric))),
+            Some(metric) => all.push(("tune.csv", trials_csv(&rows, metric))),
             // An earlier search is none of this study.
             None => drop(std::fs::remove_file(outputs.folder().join("tune.csv"))),
         }
@@ -160,10 +161,10 @@ impl Account<'_> {
         let Some(first) = self.measured.results.values().flatten().flatten().next() else {
             return String::new();
         };
-        let mut text = format!("arm,seed,{}\n", first.names());
+        let mut text = format!("arm,seed,{}", first.names());
         for (arm, records) in &self.measured.results {
             for (seed, record) in records.iter().enumerate() {
-                let before = format!("\"{}\",{seed},", arm.replace('"', "\"\""));
+                let before = format!("{},{seed},", csv::quoted(arm));
                 text += &record.as_ref().map_or(String::new(), |record| record.lines(&before));
             }
         }

@@ -60,7 +60,6 @@ fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
 /// How far `who` is ahead of `than`, seed by seed, nothing where either diverged. Of errors and losses, which shrink by
 /// factors, the logarithms are compared.
 fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) -> Vec<Option<f64>> {
-    let sign = if metric.more_is_better() { 1.0 } else { -1.0 };
     let of = |arm: &str| results.get(arm).map_or(&[][..], Vec::as_slice);
     let figure = |record: &Option<Record>| {
         let figure = record.as_ref()?.figure(metric.name(), over)?;
@@ -70,7 +69,7 @@ fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) ->
         }
     };
     let pairs = of(who).iter().zip(of(than));
-    pairs.map(|(who, than)| Some(sign * (figure(who)? - figure(than)?))).collect()
+    pairs.map(|(who, than)| Some(metric.sign() * (figure(who)? - figure(than)?))).collect()
 }
 
 #[cfg(test)]

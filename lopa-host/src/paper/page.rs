@@ -2,6 +2,8 @@
 
 use super::{Account, Check, Finding, Mode, Study, Verdict, rate};
 use crate::campaign::{Arm, Measured, Results, of_case};
+use crate::config::Key;
+use crate::csv;
 use crate::metrics::Metric;
 use crate::outputs::explained;
 use crate::plot::capital;
@@ -81,28 +83,22 @@ pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
 
 /// The step sizes of every arm and how many were tried, if they were sought.
 pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
-    let mut rows = Vec::new();
-    for (arm, tried, _) in account.sought() {
-        let a = &arm.experiment.algorithm;
-        let steps = [Some(a.alpha), a.beta, a.lambda, a.gamma, a.tau, a.inner_gamma];
-        rows.push((arm.name.clone(), steps, tried));
-    }
-    let names = ["alpha", "beta", "lambda", "gamma", "tau", "inner_gamma"];
-    let there: Vec<usize> = (0..names.len())
-        .filter(|at| rows.iter().any(|(_, steps, _)| steps[*at].is_some()))
-        .collect();
-    let head = there.iter().map(|at| names[*at].replace('_', " "));
-    let row = |(arm, steps, tried): &(String, [Option<f32>; 6], usize)| {
-        let own = there.iter().map(|at| steps[*at].map_or(String::new(), |a| a.to_string()));
-        [arm.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
+    let given = |key: &Key| {
+        account.sought().any(|(arm, ..)| arm.experiment.algorithm.step(*key).is_some())
+    };
+    let keys: Vec<Key> = Key::STEPS.into_iter().filter(given).collect();
+    let head = keys.iter().map(|key| key.name().replace('_', " "));
+    let row = |(arm, tried, _): (&Arm, usize, bool)| {
+        let own = keys.iter().map(|key| csv::maybe(arm.experiment.algorithm.step(*key)));
+        [arm.name.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
     };
     let table = Table {
         title: "Step sizes, the best of a search: tune.csv".into(),
         head: ["arm".to_owned()].into_iter().chain(head).chain(["trials".to_owned()]).collect(),
-        rows: rows.iter().map(row).collect(),
+        rows: account.sought().map(row).collect(),
         prose: false,
     };
-    (!rows.is_empty()).then_some(table)
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// Means over seeds with bands, the cases apart.

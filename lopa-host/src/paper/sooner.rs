@@ -72,9 +72,8 @@ impl fmt::Display for Bill<'_> {
 fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> Option<Cost> {
     let Some(record) = record else { return Some(Cost::Lost) };
     let (values, spent) = (record.figures(metric.name())?, record.figures(along.name())?);
-    let there = |value: &Option<f64>| {
-        value.is_some_and(|a| if metric.more_is_better() { a >= target } else { a <= target })
-    };
+    let sign = metric.sign();
+    let there = |value: &Option<f64>| value.is_some_and(|a| sign * a >= sign * target);
     match values.iter().position(there) {
         Some(row) => Some(Cost::Paid(spent[row]?)),
         None => Some(Cost::Short(spent.last().copied().flatten()?)),
@@ -83,7 +82,7 @@ fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> 
 
 /// What all records come to: the worst of their best figures.
 fn common<'a>(records: impl Iterator<Item = &'a Record>, metric: Metric) -> Option<f64> {
-    let sign = if metric.more_is_better() { 1.0 } else { -1.0 };
+    let sign = metric.sign();
     let best = |record: &Record| {
         let figures = record.figures(metric.name())?.into_iter().flatten();
         figures.map(|figure| sign * figure).reduce(f64::max)

@@ -1,7 +1,8 @@
 //! Tables of a report.
 
+use crate::metrics::Metric;
 use crate::plot::{escaped, number};
-use crate::record::{Column, Record, Scale};
+use crate::record::{Record, Scale};
 
 /// A table: words in its first column, figures in the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,7 +53,8 @@ pub fn summary(record: &Record) -> Table {
             .filter_map(|(at, figure)| figure.filter(|a| a.is_finite()).map(|a| (at, a)))
             .collect();
         let (Some(first), Some(last)) = (figures.first(), figures.last()) else { continue };
-        let best = direction(column).map(|sign| {
+        let sign = Metric::named(&column.name).map_or(-1.0, Metric::sign);
+        let best = (sign > 0.0 || column.scale == Scale::Logarithmic).then(|| {
             let better = |best: (usize, f64), next: &(usize, f64)| {
                 if sign * next.1 > sign * best.1 { *next } else { best }
             };
@@ -68,17 +70,4 @@ pub fn summary(record: &Record) -> Table {
         ]);
     }
     Table { title: "First, best and last".into(), head, rows, prose: false }
-}
-
-/// Whether more is better (1) or less is (-1).
-fn direction(column: &Column) -> Option<f64> {
-    let name = &column.name;
-    if name.ends_with("accuracy") {
-        Some(1.0)
-    } else if column.scale == Scale::Logarithmic || name.contains("loss") || name.contains("error")
-    {
-        Some(-1.0)
-    } else {
-        None
-    }
 }
