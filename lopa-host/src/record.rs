@@ -64,21 +64,14 @@ pub struct Record {
 }
 
 /// Why a CSV file is not a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
 pub struct RecordError {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong with it.
     pub what: String,
 }
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for RecordError {}
 
 impl Record {
     /// A table without rows.

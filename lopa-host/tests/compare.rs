@@ -86,8 +86,8 @@ fn mistakes_are_refused_before_anything_runs() {
         assert!(!path.join("y/sweep.csv").exists());
     };
     sweep(&[], "nothing to try");
-    sweep(&["--alpha", "0.1,x"], "is no list of values: write 0.1,0.2,0.5");
-    sweep(&["--alpha", "1:0.1:5"], "is no list of values");
+    sweep(&["--alpha", "0.1,x"], "is not a list of values: write 0.1,0.2,0.5");
+    sweep(&["--alpha", "1:0.1:5"], "is not a list of values");
     sweep(&["--gamma", "0.5,1.5"], "gamma = 1.5 is out of range");
     sweep(&["--alpha", "0.1", "--metric", "loss"], "there are outer_loss, inner_loss");
     sweep(&["--alpha", "0.1", "--metric", "bytes"], "this network has no bytes");

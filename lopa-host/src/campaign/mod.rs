@@ -14,7 +14,7 @@ mod tune;
 
 pub(crate) use study::of_case;
 pub use study::{Arm, Measured, Plan, Progress, Results};
-pub use sweep::{Cell, Sweep, Values, ValuesError};
+pub use sweep::{Cell, Sweep, Values};
 pub use tune::{Trial, Tune, trials_csv};
 
 use crate::metrics::Metric;
@@ -26,6 +26,11 @@ const MOST_RUNS: usize = 100_000;
 /// Why a campaign could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
+    /// A text is not a list of values.
+    #[error(
+        "{0:?} is not a list of values: write 0.1,0.2,0.5, or 0.01:1:5 for five values from 0.01 to 1"
+    )]
+    Values(String),
     /// More combinations than anyone would wait for.
     #[error("{0} runs are too many: at most {MOST_RUNS}, try fewer values or seeds")]
     TooMany(usize),

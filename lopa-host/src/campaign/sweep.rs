@@ -1,6 +1,5 @@
 //! Which step sizes suit a network? All combinations, each with several seeds, at the same time.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,33 +22,20 @@ const STEPS: [Key; 5] = [Key::Alpha, Key::Beta, Key::Lambda, Key::Gamma, Key::Ta
 /// let values: Values = "0.01:1:3".parse()?;
 /// assert_eq!(values.0, [0.01, 0.1, 1.0]);
 /// assert!("1:0.1:3".parse::<Values>().is_err());
-/// # Ok::<(), lopa_host::campaign::ValuesError>(())
+/// # Ok::<(), lopa_host::campaign::CampaignError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values(pub Vec<f32>);
-
-/// Why values were not understood.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValuesError(String);
-
-impl fmt::Display for ValuesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let forms = "write 0.1,0.2,0.5, or 0.01:1:5 for five values from 0.01 to 1";
-        write!(f, "{:?} is no list of values: {forms}", self.0)
-    }
-}
-
-impl std::error::Error for ValuesError {}
 
 /// The most values of one step size.
 const MOST: usize = 1_000;
 
 impl FromStr for Values {
-    type Err = ValuesError;
+    type Err = CampaignError;
 
-    fn from_str(text: &str) -> Result<Self, ValuesError> {
-        let wrong = || ValuesError(text.to_owned());
-        let number = |word: &str| -> Result<f32, ValuesError> {
+    fn from_str(text: &str) -> Result<Self, CampaignError> {
+        let wrong = || CampaignError::Values(text.to_owned());
+        let number = |word: &str| -> Result<f32, CampaignError> {
             word.trim().parse().ok().filter(|a: &f32| a.is_finite()).ok_or_else(wrong)
         };
         let parts: Vec<&str> = text.split(':').collect();

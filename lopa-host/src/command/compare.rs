@@ -81,7 +81,7 @@ impl Compare {
                 // The first seed leaves its files; of the others only figures are wanted.
                 let outcome = if seed == 0 {
                     let outputs = Outputs::new(self.out.join(name)).map_err(Failure::input)?;
-                    let text = toml::to_string(prepared.experiment()).unwrap_or_default();
+                    let text = toml::to_string(prepared.experiment()).map_err(Failure::input)?;
                     configurations += &format!("# {name}\n{text}\n");
                     prepared.run_with(&outputs, options, tick)
                 } else {

@@ -111,8 +111,7 @@ impl SweepCommand {
         };
         let mut experiment = sweep.experiment.clone();
         experiment.algorithm = best.algorithm.clone();
-        // Plain tables of numbers and words: nothing here can fail to be TOML.
-        let configuration = toml::to_string(&experiment).unwrap_or_default();
+        let configuration = toml::to_string(&experiment).map_err(Failure::run)?;
         outputs.put("best.toml", configuration.as_bytes()).map_err(Failure::run)?;
 
         let labels: Vec<String> = cells.iter().map(|cell| sweep.label(cell)).collect();

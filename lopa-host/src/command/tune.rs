@@ -108,15 +108,14 @@ impl TuneCommand {
             };
             let mut experiment = tune.experiment.clone();
             experiment.algorithm = algorithm.clone();
-            // Plain tables of numbers and words: nothing here can fail to be TOML.
-            let text = toml::to_string(&experiment).unwrap_or_default();
+            let text = toml::to_string(&experiment).map_err(Failure::run)?;
             outputs.put(&format!("{name}.toml"), text.as_bytes()).map_err(Failure::run)?;
             let [best, budget] = [*rounds, tune.budget()];
             print(&format!(
                 "{name}: {} {figure:.6} after {best} rounds; {} trials, {budget} rounds in all\n\n[algorithm]\n{}\n",
                 self.metric.name(),
                 self.trials,
-                toml::to_string(algorithm).unwrap_or_default(),
+                toml::to_string(algorithm).map_err(Failure::run)?,
             ))?;
         }
         print(&format!("results {}\n", self.out.display()))?;

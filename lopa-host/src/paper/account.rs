@@ -1,5 +1,7 @@
 //! What came of a study, and the files that tell it.
 
+use std::io;
+
 use serde::Serialize;
 
 use super::{Check, Finding, Mode, Study, Verdict, page, section};
@@ -111,11 +113,15 @@ impl Account<'_> {
     /// # Errors
     /// Says which path could not be written; the tables and pages of an earlier run are then as they were.
     pub fn write(&self, outputs: &Outputs) -> Result<(), WriteError> {
-        let report = page::report(self);
+        let path = |name: &str| outputs.folder().join(name);
+        // A folder whose name is not UTF-8 is the one thing neither format can hold.
+        let wrong = |name, error| WriteError { path: path(name), error };
+        let report =
+            page::report(self).map_err(|error| wrong("report.html", io::Error::other(error)))?;
         outputs.draw(&report.figures)?;
         let mut all = vec![
             ("records.csv", self.records()),
-            ("study.json", self.json()),
+            ("study.json", self.json().map_err(|error| wrong("study.json", error.into()))?),
             ("report.html", report.html()),
             ("section.md", section::markdown(self, &report)),
         ];
@@ -124,13 +130,12 @@ impl Account<'_> {
         match self.study.sought() {
             Some(metric) => all.push(("tune.csv", trials_csv(&rows, metric))),
             // An earlier search is none of this study.
-            None => drop(std::fs::remove_file(outputs.folder().join("tune.csv"))),
+            None => drop(std::fs::remove_file(path("tune.csv"))),
         }
-        let placed = |(name, text)| (outputs.folder().join(name), text);
-        files::put_all(&all.into_iter().map(placed).collect::<Vec<_>>())
+        files::put_all(&all.into_iter().map(|(name, text)| (path(name), text)).collect::<Vec<_>>())
     }
 
-    fn json(&self) -> String {
+    fn json(&self) -> serde_json::Result<String> {
         let (findings, asides) = (self.findings(), self.asides());
         let steps = self.sought().map(|(arm, trials, _)| Steps {
             arm: &arm.name,
@@ -152,8 +157,7 @@ impl Account<'_> {
             call: self.call,
             options: self.options,
         };
-        // Plain numbers, texts and lists: nothing here can fail to be JSON.
-        serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n"
+        Ok(serde_json::to_string_pretty(&summary)? + "\n")
     }
 
     /// All records in one table: arm and seed in front.

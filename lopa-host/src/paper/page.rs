@@ -14,7 +14,7 @@ use crate::report::{Figure, Report, Table, averaged};
 pub(super) const FOUND: &str = "What was found";
 
 /// A study's page, with its figures.
-pub(super) fn report(account: &Account<'_>) -> Report {
+pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> {
     let Account { study, measured: Measured { arms, results, labels, .. }, .. } = *account;
     let findings = account.findings();
     let mut notes = notes(account);
@@ -25,15 +25,12 @@ pub(super) fn report(account: &Account<'_>) -> Report {
         tables.push(found("Also measured; not counted in the verdict", &asides));
     }
     tables.extend(steps(account));
-    let configuration = arms
-        .iter()
-        .map(|arm| {
-            let text = toml::to_string(&arm.experiment).unwrap_or_default();
-            format!("# {}\n{text}\n", arm.name)
-        })
-        .collect();
+    let mut configuration = String::new();
+    for arm in arms {
+        configuration += &format!("# {}\n{}\n", arm.name, toml::to_string(&arm.experiment)?);
+    }
     let figures = [labels.clone(), figures(study, arms, results), rates(study, arms, results)];
-    Report {
+    Ok(Report {
         title: study.title.clone(),
         subtitle: format!("{}, {} seeds", account.command(), account.seeds()),
         tiles: vec![("the claim".into(), Verdict::of(&findings).to_string())],
@@ -42,7 +39,7 @@ pub(super) fn report(account: &Account<'_>) -> Report {
         configuration,
         notes,
         ..Report::default()
-    }
+    })
 }
 
 /// What a reader should know: the study's own notes, and what came up.

@@ -1,6 +1,5 @@
 //! A study: an experiment of the paper as a file.
 
-use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -107,42 +106,32 @@ pub enum Mode {
 }
 
 /// Why a study cannot be run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// It is not a study.
-    Syntax(String),
+    #[error("{}", .0.to_string().trim_end())]
+    Syntax(#[source] toml::de::Error),
     /// An arm is not a network.
+    #[error("{name}: {error}")]
     Arm {
-        /// Which.
+        /// Which one.
         name: String,
         /// Why.
+        #[source]
         error: ConfigError,
     },
     /// Nothing judges its claim: it would hold whatever is measured.
+    #[error("check is empty: a claim needs a rule that judges it")]
     Unjudged,
-    /// A check names an arm that is not there.
+    /// A check names an arm that does not exist.
+    #[error("a check names {name:?}, but there are {}", .arms.join("; "))]
     Missing {
         /// The name.
         name: String,
-        /// What there is.
+        /// The arms that exist.
         arms: Vec<String>,
     },
 }
-
-impl fmt::Display for StudyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax(error) => f.write_str(error.trim_end()),
-            Self::Arm { name, error } => write!(f, "{name}: {error}"),
-            Self::Unjudged => f.write_str("check is empty: a claim needs a rule that judges it"),
-            Self::Missing { name, arms } => {
-                write!(f, "a check names {name:?}, but there are {}", arms.join("; "))
-            }
-        }
-    }
-}
-
-impl std::error::Error for StudyError {}
 
 impl Study {
     /// Reads a study.
@@ -150,8 +139,7 @@ impl Study {
     /// # Errors
     /// Names the line of what nobody understands, and refuses a claim that nothing judges.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
-        let study: Self =
-            toml::from_str(text).map_err(|error| StudyError::Syntax(error.to_string()))?;
+        let study: Self = toml::from_str(text).map_err(StudyError::Syntax)?;
         if study.check.is_empty() { Err(StudyError::Unjudged) } else { Ok(study) }
     }
 
