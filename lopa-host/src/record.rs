@@ -13,7 +13,7 @@ pub enum Scale {
     Logarithmic,
 }
 
-/// When a figure is looked at.
+/// When a value is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
@@ -47,7 +47,7 @@ pub struct Column {
     pub scale: Scale,
 }
 
-/// A table of figures; the first column is the iteration. A figure that does not exist is `None`, and nothing in a file.
+/// A table of values; the first column is the iteration. A value that does not exist is `None`, and empty in a file.
 ///
 /// ```
 /// use lopa_host::record::{Column, Record, Scale};
@@ -55,7 +55,7 @@ pub struct Column {
 /// let mut record = Record::new(vec![column("iteration"), column("loss")]);
 /// record.push(vec![Some(0.0), Some(0.25)]);
 /// assert_eq!(record.csv(), "iteration,loss\n0,0.25\n");
-/// assert_eq!(record.figures("loss").unwrap(), [Some(0.25)]);
+/// assert_eq!(record.values("loss").unwrap(), [Some(0.25)]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Record {
@@ -105,37 +105,37 @@ impl Record {
 
     /// One column, by its name.
     #[must_use]
-    pub fn figures(&self, name: &str) -> Option<Vec<Option<f64>>> {
+    pub fn values(&self, name: &str) -> Option<Vec<Option<f64>>> {
         let at = self.columns.iter().position(|column| column.name == name)?;
         Some(self.rows.iter().map(|row| row[at]).collect())
     }
 
-    /// The last figure of a column.
+    /// The last value of a column.
     #[must_use]
     pub fn last(&self, name: &str) -> Option<f64> {
-        self.figure(name, Over::Last)
+        self.value(name, Over::Last)
     }
 
-    /// One figure of a column; none if a row it takes has none.
+    /// One value of a column; none if a row it takes has none.
     ///
     /// ```
     /// use lopa_host::metrics::column;
     /// use lopa_host::record::{Over, Record};
     /// let record = Record::parse("iteration,outer_loss\n0,4\n1,2\n2,1\n3,0\n", column)?;
-    /// assert_eq!(record.figure("outer_loss", Over::Last), Some(0.0));
-    /// assert_eq!(record.figure("outer_loss", Over::Course), Some(1.75));
-    /// assert_eq!(record.figure("outer_loss", Over::Tail), Some(0.5));
+    /// assert_eq!(record.value("outer_loss", Over::Last), Some(0.0));
+    /// assert_eq!(record.value("outer_loss", Over::Course), Some(1.75));
+    /// assert_eq!(record.value("outer_loss", Over::Tail), Some(0.5));
     /// # Ok::<(), lopa_host::record::RecordError>(())
     /// ```
     #[must_use]
-    pub fn figure(&self, name: &str, over: Over) -> Option<f64> {
-        let figures = self.figures(name)?;
+    pub fn value(&self, name: &str, over: Over) -> Option<f64> {
+        let values = self.values(name)?;
         let from = match over {
-            Over::Last => return figures.last().copied().flatten(),
+            Over::Last => return values.last().copied().flatten(),
             Over::Course => 0,
-            Over::Tail => figures.len() / 2,
+            Over::Tail => values.len() / 2,
         };
-        let taken = &figures[from..];
+        let taken = &values[from..];
         let sum = taken.iter().copied().sum::<Option<f64>>()?;
         (!taken.is_empty()).then(|| sum / taken.len() as f64)
     }
@@ -172,14 +172,14 @@ impl Record {
         let mut record = Self::new(names.split(',').map(column).collect());
         for (index, line) in lines {
             let wrong = |what: String| RecordError { line: index + 1, what };
-            let figure = |word: &str| match word {
+            let value = |word: &str| match word {
                 "" => Ok(None),
                 word => word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is no number"))),
             };
-            let row: Vec<Option<f64>> = line.split(',').map(figure).collect::<Result<_, _>>()?;
+            let row: Vec<Option<f64>> = line.split(',').map(value).collect::<Result<_, _>>()?;
             let (found, needed) = (row.len(), record.columns.len());
             if found != needed {
-                return Err(wrong(format!("{found} figures, {needed} are needed")));
+                return Err(wrong(format!("{found} values, expected {needed}")));
             }
             record.rows.push(row);
         }
@@ -203,7 +203,7 @@ mod tests {
         record.push(vec![Some(8.0)]);
         let read = Record::parse(&record.csv(), column).unwrap();
         assert_eq!(read, record);
-        assert_eq!(read.figures("a").unwrap()[0], Some(0.1 + 0.2));
+        assert_eq!(read.values("a").unwrap()[0], Some(0.1 + 0.2));
         assert_eq!((read.last("a"), read.last("c")), (None, None));
     }
 
@@ -212,7 +212,7 @@ mod tests {
         for (text, line, what) in [
             ("", 1, "iteration"),
             ("a,b\n", 1, "iteration"),
-            ("iteration,a\n1,2\n3\n", 3, "1 figures, 2 are needed"),
+            ("iteration,a\n1,2\n3\n", 3, "1 values, expected 2"),
             ("iteration,a\n1,x\n", 2, "\"x\" is no number"),
         ] {
             let error = Record::parse(text, column).unwrap_err();

@@ -109,7 +109,7 @@ impl Plan {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            if let Some(Trial { algorithm, figure: Some(_), .. }) = trials.first() {
+            if let Some(Trial { algorithm, value: Some(_), .. }) = trials.first() {
                 arm.experiment.algorithm = algorithm.clone();
             }
             found.push((arm.name.clone(), trials));

@@ -67,7 +67,7 @@ pub struct Sweep {
     pub axes: Vec<(Key, Values)>,
     /// How many seeds, counted on from the file's.
     pub seeds: u16,
-    /// What is judged: its last figure.
+    /// What is judged: its last value.
     pub metric: Metric,
 }
 
@@ -80,8 +80,8 @@ pub struct Cell {
     pub records: Vec<Record>,
     /// How many seeds diverged.
     pub diverged: usize,
-    /// The judged figure over the seeds.
-    pub figure: Option<Spread>,
+    /// The judged value over the seeds.
+    pub value: Option<Spread>,
 }
 
 impl Sweep {
@@ -141,7 +141,7 @@ impl Sweep {
         let outcomes: Vec<_> = jobs.par_iter().map(run).collect();
         let mut cells: Vec<Cell> = algorithms
             .into_iter()
-            .map(|algorithm| Cell { algorithm, records: Vec::new(), diverged: 0, figure: None })
+            .map(|algorithm| Cell { algorithm, records: Vec::new(), diverged: 0, value: None })
             .collect();
         for (cell, outcome) in outcomes.into_iter().flatten() {
             match outcome {
@@ -153,8 +153,8 @@ impl Sweep {
         }
         for cell in &mut cells {
             let last = |record: &Record| record.last(self.metric.name());
-            let figures: Option<Vec<f64>> = cell.records.iter().map(last).collect();
-            cell.figure = spread(&figures.ok_or(CampaignError::Metric(self.metric))?);
+            let values: Option<Vec<f64>> = cell.records.iter().map(last).collect();
+            cell.value = spread(&values.ok_or(CampaignError::Metric(self.metric))?);
         }
         cells.retain(|cell| cell.diverged > 0 || !cell.records.is_empty());
         cells.sort_by(|a, b| {
@@ -163,10 +163,10 @@ impl Sweep {
         Ok(cells)
     }
 
-    /// First whether it diverged, then the figure, turned so that less is better.
+    /// First whether it diverged, then the value, turned so that less is better.
     fn rank(&self, cell: &Cell) -> (usize, f64) {
-        let figure = cell.figure.map_or(f64::INFINITY, |figure| figure.mean);
-        (cell.diverged, -self.metric.sign() * figure)
+        let value = cell.value.map_or(f64::INFINITY, |value| value.mean);
+        (cell.diverged, -self.metric.sign() * value)
     }
 
     /// The step sizes of a combination that were searched: `alpha 0.1, beta 0.05`.
@@ -178,7 +178,7 @@ impl Sweep {
         if words.is_empty() { "as in the file".into() } else { words.join(", ") }
     }
 
-    /// The combinations as a table: rank, step sizes, the figure with its band, how many seeds ended and diverged.
+    /// The combinations as a table: rank, step sizes, the value with its band, how many seeds ended and diverged.
     #[must_use]
     pub fn table(&self, cells: &[Cell]) -> Record {
         let plain = |name: &str| Column {
@@ -186,10 +186,10 @@ impl Sweep {
             title: name.replace('_', " "),
             scale: Scale::Linear,
         };
-        let figure = self.metric.name();
-        let [low, high] = ["low", "high"].map(|end| format!("{figure}_{end}"));
+        let metric = self.metric.name();
+        let [low, high] = ["low", "high"].map(|end| format!("{metric}_{end}"));
         let names = ["rank"].into_iter().chain(STEPS.map(Key::name));
-        let names = names.chain([figure, &low, &high, "seeds", "diverged"]);
+        let names = names.chain([metric, &low, &high, "seeds", "diverged"]);
         let columns = names.map(plain).collect();
         let mut table = Record::new(columns);
         for (rank, cell) in cells.iter().enumerate() {
@@ -197,8 +197,8 @@ impl Sweep {
             // As a person wrote it: 0.1, not the nearest float's every digit.
             let decimal = |a: Option<f32>| a?.to_string().parse().ok();
             row.extend(STEPS.map(|key| decimal(cell.algorithm.step(key))));
-            let band = cell.figure.and_then(|figure| figure.band);
-            row.push(cell.figure.map(|figure| figure.mean));
+            let band = cell.value.and_then(|value| value.band);
+            row.push(cell.value.map(|value| value.mean));
             row.extend([band.map(|band| band[0]), band.map(|band| band[1])]);
             row.extend([Some(cell.records.len() as f64), Some(cell.diverged as f64)]);
             table.push(row);

@@ -30,7 +30,7 @@ pub struct Tune {
     pub seeds: u16,
     /// What is judged.
     pub metric: Metric,
-    /// Which of its figures.
+    /// Which of its values.
     pub over: Over,
     /// Where `beta` and `lambda` are sought, and the one step size of a method with one level.
     pub range: [f32; 2],
@@ -49,8 +49,8 @@ pub struct Trial {
     pub rounds: u64,
     /// The step sizes.
     pub algorithm: AlgorithmTable,
-    /// The judged figure, the mean over seeds; none if it diverged on one.
-    pub figure: Option<f64>,
+    /// The judged value, the mean over seeds; none if it diverged on one.
+    pub value: Option<f64>,
 }
 
 /// Rounds of a rung are the file's, divided by these; the same part of the trials goes on.
@@ -127,7 +127,7 @@ impl Tune {
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
-            // For the last figure, nothing on the way is measured.
+            // For the last value, nothing on the way is measured.
             let every = match self.over {
                 Over::Last => rounds,
                 Over::Course | Over::Tail => self.experiment.run.record_every,
@@ -139,25 +139,25 @@ impl Tune {
                     let outcome = prepared
                         .shortened(algorithm.clone(), rounds, every)
                         .and_then(|prepared| prepared.measure(Some(stop), |_| ()));
-                    let figure = match outcome {
+                    let value = match outcome {
                         Ok(Outcome { finished: false, .. }) => return Ok(None),
                         Ok(Outcome { record, .. }) => {
-                            let figure = record.figure(self.metric.name(), self.over);
-                            Some(figure.ok_or(CampaignError::Metric(self.metric))?)
+                            let value = record.value(self.metric.name(), self.over);
+                            Some(value.ok_or(CampaignError::Metric(self.metric))?)
                         }
                         Err(RunError::Diverged(_)) => None,
                         Err(other) => return Err(other.into()),
                     };
-                    sum = sum.zip(figure).map(|(sum, figure)| sum + figure);
+                    sum = sum.zip(value).map(|(sum, value)| sum + value);
                     if sum.is_none() {
                         break;
                     }
                 }
                 tick();
-                let figure = sum.map(|sum| sum / prepared.len() as f64);
-                // A run may end in numbers too large for its figure.
-                let figure = figure.filter(|figure| figure.is_finite());
-                Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, figure }))
+                let value = sum.map(|sum| sum / prepared.len() as f64);
+                // A run may end in numbers too large for its value.
+                let value = value.filter(|value| value.is_finite());
+                Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, value }))
             };
             let mut trials: Vec<Trial> = Vec::new();
             // The best of the rung below; where all of those diverge in the long run, the next best.
@@ -168,12 +168,12 @@ impl Tune {
                 for result in results {
                     trials.extend(result?);
                 }
-                if trials.iter().any(|trial| trial.figure.is_some()) {
+                if trials.iter().any(|trial| trial.value.is_some()) {
                     break;
                 }
             }
             trials.sort_by(|a, b| self.rank(a).total_cmp(&self.rank(b)));
-            left = trials.iter().filter(|t| t.figure.is_some()).map(|t| t.trial).collect();
+            left = trials.iter().filter(|t| t.value.is_some()).map(|t| t.trial).collect();
             trials.append(&mut all);
             all = trials;
             if left.is_empty() || stop.load(Ordering::Relaxed) {
@@ -185,7 +185,7 @@ impl Tune {
 
     /// Less is better; what diverged comes last.
     fn rank(&self, trial: &Trial) -> f64 {
-        trial.figure.map_or(f64::INFINITY, |figure| -self.metric.sign() * figure)
+        trial.value.map_or(f64::INFINITY, |value| -self.metric.sign() * value)
     }
 }
 
@@ -196,11 +196,11 @@ pub fn trials_csv(searches: &[(&str, &[Trial])], metric: Metric) -> String {
     let names = head.into_iter().chain(Key::STEPS.map(Key::name)).chain([metric.name()]);
     let mut text = csv::line(names);
     for (file, trials) in searches {
-        for Trial { rung, trial, rounds, algorithm, figure } in *trials {
+        for Trial { rung, trial, rounds, algorithm, value } in *trials {
             let before = [rung.to_string(), trial.to_string(), rounds.to_string()];
             let steps = Key::STEPS.map(|key| csv::maybe(algorithm.step(key)));
             let cells = [csv::quoted(file), algorithm.name.to_string()].into_iter().chain(before);
-            text += &csv::line(cells.chain(steps).chain([csv::maybe(*figure)]));
+            text += &csv::line(cells.chain(steps).chain([csv::maybe(*value)]));
         }
     }
     text
@@ -260,7 +260,7 @@ mod tests {
         assert!(best.trial > 0, "a step of 0.0001 is not the best");
         assert_eq!(trials.iter().filter(|trial| trial.rung == 0).count(), 12);
         let last: Vec<f64> =
-            trials.iter().filter(|t| t.rung == 2).filter_map(|trial| trial.figure).collect();
+            trials.iter().filter(|t| t.rung == 2).filter_map(|trial| trial.value).collect();
         assert!(last.is_sorted() && last.len() == 2, "{last:?}");
         let text = trials_csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
         assert_eq!(text.lines().count(), 1 + trials.len());
@@ -268,13 +268,13 @@ mod tests {
         // Of two seeds the mean counts, and the budget is twice as large.
         let twice = Tune { seeds: 2, ..tune.clone() };
         assert_eq!(twice.budget(), 2 * tune.budget());
-        let figure = |seed: u64, seeds: u16| {
+        let value = |seed: u64, seeds: u16| {
             let mut tune = Tune { trials: 1, seeds, ..tune.clone() };
             tune.experiment.run.seed += seed;
-            tune.run(&stop, || ()).unwrap()[0].figure.unwrap()
+            tune.run(&stop, || ()).unwrap()[0].value.unwrap()
         };
-        assert_eq!(figure(0, 2), (figure(0, 1) + figure(1, 1)) / 2.0);
-        assert_ne!(figure(0, 1), figure(1, 1));
+        assert_eq!(value(0, 2), (value(0, 1) + value(1, 1)) / 2.0);
+        assert_ne!(value(0, 1), value(1, 1));
         // Stopped before it began, it has nothing to say.
         let stopped = tune.run(&AtomicBool::new(true), || ()).unwrap();
         assert!(stopped.is_empty());

@@ -17,7 +17,7 @@ use super::{Failure, interrupts, progress, threads};
 /// Runs several files and draws them in the same charts.
 ///
 /// A folder of an earlier run may stand for its file. Each run's results go to a folder of its own in the one for the
-/// results, beside the charts, compare.csv with the last figures, and a report.
+/// results, beside the charts, compare.csv with the last values, and a report.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa compare lg.toml gt.toml --out both\n  \
                         lopa compare lg.toml gt.toml --out both --seeds 5 --against hessian_vectors\n  \
@@ -78,7 +78,7 @@ impl Compare {
                 let done = bar.position();
                 let tick = |round| bar.set_position(done + round);
                 let options = Options { resume: false, stop: Some(interrupts()?) };
-                // The first seed leaves its files; of the others only figures are wanted.
+                // The first seed leaves its files; of the others only the record is wanted.
                 let outcome = if seed == 0 {
                     let outputs = Outputs::new(self.out.join(name)).map_err(Failure::input)?;
                     let text = toml::to_string(prepared.experiment()).map_err(Failure::input)?;
@@ -136,7 +136,7 @@ impl Compare {
         let figures = explained(averaged(&groups, &self.against));
         if figures.is_empty() {
             let against = &self.against;
-            return Err(Failure::input(format!("no run has a figure for {against}")));
+            return Err(Failure::input(format!("no run has values for {against}")));
         }
         outputs.draw(&figures).map_err(Failure::run)?;
         let last = Last::of(names, records);
@@ -144,8 +144,8 @@ impl Compare {
         let table = last.table();
         // Runs side by side: metrics go down, as there are more of them.
         for (at, metric) in table.head.iter().enumerate() {
-            let figures = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
-            println!("{metric:<26}{}", figures.collect::<String>());
+            let values = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
+            println!("{metric:<26}{}", values.collect::<String>());
         }
         println!("{:<26}  {}", "results", self.out.display());
         let report = Report {
@@ -183,7 +183,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     stems.iter().enumerate().map(number).collect()
 }
 
-/// The last figures of every run, means over seeds.
+/// The last values of every run, means over seeds.
 struct Last<'a> {
     columns: Vec<&'a str>,
     rows: Vec<(&'a str, Vec<Option<f64>>)>,
@@ -210,24 +210,24 @@ impl<'a> Last<'a> {
 
     fn csv(&self) -> String {
         let mut text = csv::line(["run"].iter().chain(&self.columns));
-        for (name, figures) in &self.rows {
-            let figures = figures.iter().copied().map(csv::maybe);
-            text += &csv::line([csv::quoted(name)].into_iter().chain(figures));
+        for (name, values) in &self.rows {
+            let values = values.iter().copied().map(csv::maybe);
+            text += &csv::line([csv::quoted(name)].into_iter().chain(values));
         }
         text
     }
 
     /// For people; what no run has is left out.
     fn table(&self) -> Table {
-        let there = |at: &usize| self.rows.iter().any(|(_, figures)| figures[*at].is_some());
+        let there = |at: &usize| self.rows.iter().any(|(_, values)| values[*at].is_some());
         let shown: Vec<usize> = (0..self.columns.len()).filter(there).collect();
         let head = shown.iter().map(|at| metrics::column(self.columns[*at]).title);
-        let row = |(name, figures): &(&str, Vec<Option<f64>>)| {
-            let cells = shown.iter().map(|at| figures[*at].map_or(String::new(), number));
+        let row = |(name, values): &(&str, Vec<Option<f64>>)| {
+            let cells = shown.iter().map(|at| values[*at].map_or(String::new(), number));
             std::iter::once((*name).to_owned()).chain(cells).collect()
         };
         Table {
-            title: "Last figures".into(),
+            title: "Last values".into(),
             head: std::iter::once("run".to_owned()).chain(head).collect(),
             rows: self.rows.iter().map(row).collect(),
             prose: false,

@@ -47,7 +47,7 @@ pub(crate) struct SweepCommand {
     /// How many seeds each combination gets, counted on from the file's.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: u16,
-    /// What is judged: the last figure of this metric. Not the test accuracy, unless you mean to cheat.
+    /// What is judged: the last value of this metric. Not the test accuracy, unless you mean to cheat.
     #[arg(long, default_value = "outer_loss", value_parser = metric)]
     metric: Metric,
     /// How many of the best are drawn.
@@ -133,7 +133,7 @@ impl SweepCommand {
             ),
             tiles: vec![
                 ("best".into(), sweep.label(best)),
-                (sweep.metric.column().title, figure(best)),
+                (sweep.metric.column().title, value(best)),
             ],
             figures,
             tables: vec![ranks(sweep, cells)],
@@ -150,7 +150,7 @@ impl SweepCommand {
                 0 => String::new(),
                 diverged => format!("  ({diverged} of {} diverged)", sweep.seeds),
             };
-            println!("{:>4}  {:<20} {}{lost}", rank + 1, figure(cell), sweep.label(cell));
+            println!("{:>4}  {:<20} {}{lost}", rank + 1, value(cell), sweep.label(cell));
         }
         if cells.len() > 10 {
             println!("      and {} more", cells.len() - 10);
@@ -159,13 +159,13 @@ impl SweepCommand {
     }
 }
 
-/// The judged figure with its band.
-fn figure(cell: &Cell) -> String {
-    match cell.figure {
+/// The judged value with its band.
+fn value(cell: &Cell) -> String {
+    match cell.value {
         None => "diverged".into(),
-        Some(figure) => match figure.band {
-            None => format!("{:.5}", figure.mean),
-            Some([low, high]) => format!("{:.5} ± {:.5}", figure.mean, (high - low) / 2.0),
+        Some(value) => match value.band {
+            None => format!("{:.5}", value.mean),
+            Some([low, high]) => format!("{:.5} ± {:.5}", value.mean, (high - low) / 2.0),
         },
     }
 }
@@ -174,7 +174,7 @@ fn figure(cell: &Cell) -> String {
 fn ranks(sweep: &Sweep, cells: &[Cell]) -> Table {
     let row = |(rank, cell): (usize, &Cell)| {
         let seeds = format!("{} of {}", cell.records.len(), sweep.seeds);
-        vec![(rank + 1).to_string(), sweep.label(cell), figure(cell), seeds]
+        vec![(rank + 1).to_string(), sweep.label(cell), value(cell), seeds]
     };
     Table {
         title: "All combinations".into(),

@@ -38,7 +38,7 @@ pub(crate) struct TuneCommand {
     /// On how many of a network's seeds each trial runs: the mean is judged, and who diverges on one is out.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     seeds: u16,
-    /// What is judged: the last figure of this metric. Not the test accuracy, unless you mean to cheat.
+    /// What is judged: the last value of this metric. Not the test accuracy, unless you mean to cheat.
     #[arg(long, default_value = "outer_loss", value_parser = metric)]
     metric: Metric,
     /// Where beta and lambda are sought, FROM:TO; and the alpha of a method with one level.
@@ -102,7 +102,7 @@ impl TuneCommand {
         outputs.put("tune.csv", table.as_bytes()).map_err(Failure::run)?;
         let mut lost = Vec::new();
         for ((name, tune), (_, trials)) in searches.iter().zip(&found) {
-            let Some(Trial { algorithm, figure: Some(figure), rounds, .. }) = trials.first() else {
+            let Some(Trial { algorithm, value: Some(value), rounds, .. }) = trials.first() else {
                 lost.push(name.as_str());
                 continue;
             };
@@ -112,7 +112,7 @@ impl TuneCommand {
             outputs.put(&format!("{name}.toml"), text.as_bytes()).map_err(Failure::run)?;
             let [best, budget] = [*rounds, tune.budget()];
             print(&format!(
-                "{name}: {} {figure:.6} after {best} rounds; {} trials, {budget} rounds in all\n\n[algorithm]\n{}\n",
+                "{name}: {} {value:.6} after {best} rounds; {} trials, {budget} rounds in all\n\n[algorithm]\n{}\n",
                 self.metric.name(),
                 self.trials,
                 toml::to_string(algorithm).map_err(Failure::run)?,

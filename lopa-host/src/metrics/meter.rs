@@ -46,7 +46,7 @@ pub struct Totals {
     pub single_level: bool,
 }
 
-/// Measures the chosen figures, round after round.
+/// Measures the chosen values, round after round.
 #[derive(Debug)]
 pub struct Meter<'a> {
     metrics: Vec<Metric>,
@@ -56,7 +56,7 @@ pub struct Meter<'a> {
     coefficients: Option<Coefficients>,
 }
 
-/// The figures of single nodes, in the order of [`Meter::node_columns`].
+/// The values of single nodes, in the order of [`Meter::node_columns`].
 const PER_NODE: [Metric; 5] = [
     Metric::OuterLoss,
     Metric::InnerLoss,
@@ -109,7 +109,7 @@ impl<'a> Meter<'a> {
             let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
             (!nodes.is_empty()).then(|| sum as f64 / nodes.len() as f64)
         };
-        let figure = |metric: &Metric| match metric {
+        let value = |metric: &Metric| match metric {
             Metric::OuterLoss
             | Metric::InnerLoss
             | Metric::TrainAccuracy
@@ -121,8 +121,8 @@ impl<'a> Meter<'a> {
             Metric::Consensus if single_level => Some(consensus(nodes, |node| node.theta)),
             Metric::Consensus => Some(consensus(nodes, |node| node.x)),
             Metric::Tracking => tracking(nodes),
-            Metric::Hypergradient => exact(|figures| figures.hypergradient),
-            Metric::InnerError => exact(|figures| figures.inner_error),
+            Metric::Hypergradient => exact(|values| values.hypergradient),
+            Metric::InnerError => exact(|values| values.inner_error),
             Metric::HvError => {
                 nodes.first().and_then(|node| node.v).and_then(|_| exact(|f| f.hv_error))
             }
@@ -143,7 +143,7 @@ impl<'a> Meter<'a> {
             Metric::Seconds => Some(seconds),
         };
         let iteration = nodes.first().map_or(0, |node| node.round) as f64;
-        std::iter::once(Some(iteration)).chain(self.metrics.iter().map(figure)).collect()
+        std::iter::once(Some(iteration)).chain(self.metrics.iter().map(value)).collect()
     }
 
     /// Measures single nodes: rows of [`Meter::node_record`].
@@ -157,7 +157,7 @@ impl<'a> Meter<'a> {
         own.into_iter().enumerate().map(row).collect()
     }
 
-    /// Exact figures, if any are wanted; none where x has left the range in which the problems can be evaluated.
+    /// Exact values, if any are wanted; none where x has left the range in which the problems can be evaluated.
     ///
     /// Solutions are sought from the nodes' own variables and not from the last ones, so that a run that was stopped
     /// and resumed measures the same bits.
@@ -165,7 +165,7 @@ impl<'a> Meter<'a> {
         if !self.metrics.iter().any(|metric| metric.is_exact()) {
             return None;
         }
-        // Where an algorithm has no such variable, no figure of it is shown.
+        // Where an algorithm has no such variable, no value of it is shown.
         let longest = nodes.iter().map(|node| node.x.len().max(node.theta.len())).max();
         let zeros = vec![0.0; longest.unwrap_or(0)];
         let nodes = nodes.iter().map(|node| {
@@ -181,7 +181,7 @@ impl<'a> Meter<'a> {
         Exact::default().measure(nodes).ok()
     }
 
-    /// Every node's own figures as far as they are wanted, in order of the nodes' numbers whatever the threads do.
+    /// Every node's own values as far as they are wanted, in order of the nodes' numbers whatever the threads do.
     fn own(
         &self,
         nodes: &[NodeView<'_, AnyProblem<'_>>],
@@ -198,12 +198,12 @@ fn iteration() -> Column {
     Column { name: "iteration".into(), title: "iteration".into(), scale: Scale::Linear }
 }
 
-/// Where a node's own figure stands.
+/// Where a node's own value stands.
 fn place(metric: Metric) -> usize {
     PER_NODE.iter().position(|own| *own == metric).unwrap_or(0)
 }
 
-/// One node's figures.
+/// One node's values.
 fn own(
     node: &NodeView<'_, AnyProblem<'_>>,
     samples: Option<&NodeSamples<'_>>,

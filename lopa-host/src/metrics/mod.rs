@@ -1,4 +1,4 @@
-//! How a network learns: figures, chosen for each run.
+//! How a network learns: values, chosen for each run.
 //!
 //! Means are over the nodes; losses and accuracies are over whole sets, not batches.
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Column, Scale};
 
-/// A figure, and a column of `metrics.csv`.
+/// A value, and a column of `metrics.csv`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {

@@ -90,7 +90,7 @@ impl Account<'_> {
         self.measured.arms.iter().filter_map(|arm| {
             let (_, trials) = self.measured.searches.iter().find(|(name, _)| *name == arm.name)?;
             let tried = trials.iter().filter(|trial| trial.rung == 0).count();
-            Some((arm, tried, trials.iter().any(|trial| trial.figure.is_some())))
+            Some((arm, tried, trials.iter().any(|trial| trial.value.is_some())))
         })
     }
 

@@ -50,9 +50,9 @@ pub enum Check {
         /// The other pair.
         than: [String; 2],
     },
-    /// A figure goes with the quantity that tells the cases apart as a power of it, as the paper proves.
+    /// A value goes with the quantity that tells the cases apart as a power of it, as the paper proves.
     Rate {
-        /// Which figure.
+        /// Which value.
         metric: Metric,
         /// When.
         #[serde(default)]
@@ -77,7 +77,7 @@ pub enum Sense {
     /// It is so large at most: of quantities that grow.
     #[default]
     AtMost,
-    /// It is so large at least: of quantities that vanish, and the figure with them.
+    /// It is so large at least: of quantities that vanish, and the value with them.
     AtLeast,
 }
 

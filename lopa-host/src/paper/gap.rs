@@ -61,15 +61,15 @@ fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
 /// factors, the logarithms are compared.
 fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) -> Vec<Option<f64>> {
     let of = |arm: &str| results.get(arm).map_or(&[][..], Vec::as_slice);
-    let figure = |record: &Option<Record>| {
-        let figure = record.as_ref()?.figure(metric.name(), over)?;
+    let value = |record: &Option<Record>| {
+        let value = record.as_ref()?.value(metric.name(), over)?;
         match metric.column().scale {
-            Scale::Linear => Some(figure),
-            Scale::Logarithmic => (figure > 0.0).then(|| libm::log(figure)),
+            Scale::Linear => Some(value),
+            Scale::Logarithmic => (value > 0.0).then(|| libm::log(value)),
         }
     };
     let pairs = of(who).iter().zip(of(than));
-    pairs.map(|(who, than)| Some(metric.sign() * (figure(who)? - figure(than)?))).collect()
+    pairs.map(|(who, than)| Some(metric.sign() * (value(who)? - value(than)?))).collect()
 }
 
 #[cfg(test)]

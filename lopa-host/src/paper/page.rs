@@ -131,7 +131,7 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     all
 }
 
-/// What rates are judged by: one chart a figure, with all variants in it and their powers in brackets.
+/// What rates are judged by: one chart per metric, with all variants in it and their powers in brackets.
 fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let mut groups: Vec<((Metric, Over), Vec<&str>)> = Vec::new();
     for check in study.rules() {

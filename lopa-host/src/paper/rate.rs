@@ -1,4 +1,4 @@
-//! By which power of a quantity a figure goes: rounds, nodes, the spectral gap.
+//! By which power of a quantity a value goes: rounds, nodes, the spectral gap.
 
 use super::check::seeds;
 use super::{Finding, Sense, Verdict};
@@ -20,15 +20,15 @@ pub(super) struct Proven {
     pub(super) slack: f64,
 }
 
-/// The quantity of every case and the figures there, one a seed.
+/// The quantity of every case and the values there, one a seed.
 type Points = Vec<(f64, Vec<Option<f64>>)>;
 
 fn points(arms: &[Arm], results: &Results, metric: Metric, over: Over, who: &str) -> Points {
-    let figure = |record: &Option<Record>| record.as_ref()?.figure(metric.name(), over);
+    let value = |record: &Option<Record>| record.as_ref()?.value(metric.name(), over);
     let own = arms.iter().filter(|arm| arm.variant == who);
     own.filter_map(|arm| {
         let records = results.get(&arm.name)?;
-        Some((arm.at?, records.iter().map(figure).collect()))
+        Some((arm.at?, records.iter().map(value).collect()))
     })
     .collect()
 }
@@ -45,11 +45,11 @@ fn slope(points: &[[f64; 2]]) -> Option<f64> {
 
 /// The measured power, a seed each; none of a seed with a case that diverged or came to zero.
 fn powers(points: &Points) -> Vec<Option<f64>> {
-    let seeds = points.iter().map(|(_, figures)| figures.len()).min().unwrap_or(0);
+    let seeds = points.iter().map(|(_, values)| values.len()).min().unwrap_or(0);
     let of = |seed: usize| -> Option<f64> {
-        let logs = points.iter().map(|(at, figures)| {
-            let figure = figures[seed].filter(|figure| *figure > 0.0)?;
-            Some([libm::log(*at), libm::log(figure)])
+        let logs = points.iter().map(|(at, values)| {
+            let value = values[seed].filter(|value| *value > 0.0)?;
+            Some([libm::log(*at), libm::log(value)])
         });
         slope(&logs.collect::<Option<Vec<_>>>()?)
     };
@@ -94,7 +94,7 @@ fn quantity(arms: &[Arm]) -> &str {
     arms.first().map_or("", |arm| &arm.quantity)
 }
 
-/// The figures of variants against the quantity, both on powers of ten: a power is a slope.
+/// The values of variants against the quantity, both on powers of ten: a power is a slope.
 pub(super) fn chart(
     arms: &[Arm],
     results: &Results,
@@ -107,8 +107,8 @@ pub(super) fn chart(
     for who in variants {
         let points = points(arms, results, metric, over, who);
         let power = spread(&found(&powers(&points))).map(|all| format!(" ({:.2})", all.mean));
-        let spreads = points.iter().filter_map(|(at, figures)| {
-            Some((*at, spread(&figures.iter().copied().flatten().collect::<Vec<_>>())?))
+        let spreads = points.iter().filter_map(|(at, values)| {
+            Some((*at, spread(&values.iter().copied().flatten().collect::<Vec<_>>())?))
         });
         let (mut line, mut band) = (Vec::new(), Vec::new());
         for (at, all) in spreads {

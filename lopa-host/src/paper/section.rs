@@ -53,7 +53,7 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
         text += "</p>\n\n";
     }
     text +=
-        "More in [report.html](./report.html), every figure in [records.csv](./records.csv).\n\n";
+        "More in [report.html](./report.html), every value in [records.csv](./records.csv).\n\n";
     text + &format!("```sh\n{}\n```\n", line(&account.command()))
 }
 

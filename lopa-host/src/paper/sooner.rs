@@ -71,7 +71,7 @@ impl fmt::Display for Bill<'_> {
 
 fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> Option<Cost> {
     let Some(record) = record else { return Some(Cost::Lost) };
-    let (values, spent) = (record.figures(metric.name())?, record.figures(along.name())?);
+    let (values, spent) = (record.values(metric.name())?, record.values(along.name())?);
     let sign = metric.sign();
     let there = |value: &Option<f64>| value.is_some_and(|a| sign * a >= sign * target);
     match values.iter().position(there) {
@@ -80,12 +80,12 @@ fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> 
     }
 }
 
-/// What all records come to: the worst of their best figures.
+/// What all records come to: the worst of their best values.
 fn common<'a>(records: impl Iterator<Item = &'a Record>, metric: Metric) -> Option<f64> {
     let sign = metric.sign();
     let best = |record: &Record| {
-        let figures = record.figures(metric.name())?.into_iter().flatten();
-        figures.map(|figure| sign * figure).reduce(f64::max)
+        let values = record.values(metric.name())?.into_iter().flatten();
+        values.map(|value| sign * value).reduce(f64::max)
     };
     Some(sign * records.filter_map(best).reduce(f64::min)?)
 }
