@@ -1,28 +1,28 @@
-//! What was measured: a table with a name for every column, as `metrics.csv` has it.
+//! What was measured: a table with named columns, as in `metrics.csv`.
 
 use std::fmt;
 
 use crate::csv;
 
-/// How a column is best drawn.
+/// The axis a column is drawn on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// On even steps: accuracies, counts.
+    /// Linear: accuracies, counts.
     Linear,
-    /// On powers of ten: errors that shrink.
+    /// Logarithmic: errors that shrink.
     Logarithmic,
 }
 
-/// When a value is looked at.
+/// Which rounds a value is taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// At the end.
+    /// The last one.
     #[default]
     Last,
-    /// All the way: the mean over all recorded rounds, so that who is sooner there is better.
+    /// The mean over all recorded rounds, so that an earlier improvement counts for more.
     Course,
-    /// Once it has settled: the mean over the second half of the recorded rounds.
+    /// The mean over the second half of the recorded rounds, once the run has settled.
     Tail,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for Over {
 pub struct Column {
     /// Its name in the file, such as `outer_loss`.
     pub name: String,
-    /// Its name for people, such as "outer loss".
+    /// Its name in charts and tables, such as "outer loss".
     pub title: String,
     /// How it is drawn.
     pub scale: Scale,
@@ -80,13 +80,13 @@ impl Record {
         Self { columns, rows: Vec::new() }
     }
 
-    /// Adds a row; what is missing of it does not exist, what is too much is dropped.
+    /// Adds a row; missing values are `None`, and surplus ones are dropped.
     pub fn push(&mut self, mut row: Vec<Option<f64>>) {
         row.resize(self.columns.len(), None);
         self.rows.push(row);
     }
 
-    /// Keeps the rows that `keep` says.
+    /// Keeps the rows for which `keep` is true.
     pub fn retain(&mut self, keep: impl Fn(&[Option<f64>]) -> bool) {
         self.rows.retain(|row| keep(row));
     }
@@ -116,7 +116,7 @@ impl Record {
         self.value(name, Over::Last)
     }
 
-    /// One value of a column; none if a row it takes has none.
+    /// One value of a column over some rounds; none if any of them has no value.
     ///
     /// ```
     /// use lopa_host::metrics::column;
@@ -140,41 +140,41 @@ impl Record {
         (!taken.is_empty()).then(|| sum / taken.len() as f64)
     }
 
-    /// The table as a file: numbers that read back to the same bits.
+    /// The table as a CSV file, with numbers that read back to the same bits.
     #[must_use]
     pub fn csv(&self) -> String {
         self.names() + &self.lines("")
     }
 
-    /// The names of the columns as a line of a file.
+    /// The line of a CSV file that names the columns.
     #[must_use]
     pub fn names(&self) -> String {
         csv::line(self.columns.iter().map(|column| &column.name))
     }
 
-    /// The rows as lines of a file, each behind `before`: several records may share one.
+    /// The rows as lines of a CSV file, each after `before`, so that several records can share a file.
     #[must_use]
     pub fn lines(&self, before: &str) -> String {
         let line = |row: &Vec<Option<f64>>| csv::line(row.iter().copied().map(csv::maybe));
         self.rows.iter().map(|row| before.to_owned() + &line(row)).collect()
     }
 
-    /// Reads what [`Record::csv`] wrote; `column` says what is known of a name.
+    /// Reads what [`Record::csv`] wrote; `column` describes the column of a name.
     ///
     /// # Errors
-    /// Names the line.
+    /// Names the line that is wrong.
     pub fn parse(text: &str, column: impl Fn(&str) -> Column) -> Result<Self, RecordError> {
         let mut lines = text.lines().enumerate();
         let (_, names) = lines
             .next()
             .filter(|(_, names)| names.split(',').next() == Some("iteration"))
-            .ok_or(RecordError { line: 1, what: "the first column is not \"iteration\"".into() })?;
+            .ok_or(RecordError { line: 1, what: "the first column must be \"iteration\"".into() })?;
         let mut record = Self::new(names.split(',').map(column).collect());
         for (index, line) in lines {
             let wrong = |what: String| RecordError { line: index + 1, what };
             let value = |word: &str| match word {
                 "" => Ok(None),
-                word => word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is no number"))),
+                word => word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is not a number"))),
             };
             let row: Vec<Option<f64>> = line.split(',').map(value).collect::<Result<_, _>>()?;
             let (found, needed) = (row.len(), record.columns.len());
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_reads_back_to_the_same_bits() {
+    fn a_record_reads_back_to_the_same_bits() {
         let mut record = Record::new(["iteration", "a", "b"].map(column).into());
         record.push(vec![Some(0.0), Some(0.1 + 0.2), None]);
         record.push(vec![Some(7.0), Some(1e-300), Some(-0.0)]);
@@ -208,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_refused_by_its_line() {
+    fn a_file_that_is_not_a_record_is_refused_with_its_line() {
         for (text, line, what) in [
             ("", 1, "iteration"),
             ("a,b\n", 1, "iteration"),
             ("iteration,a\n1,2\n3\n", 3, "1 values, expected 2"),
-            ("iteration,a\n1,x\n", 2, "\"x\" is no number"),
+            ("iteration,a\n1,x\n", 2, "\"x\" is not a number"),
         ] {
             let error = Record::parse(text, column).unwrap_err();
             assert!(error.line == line && error.what.contains(what), "{error}");

@@ -1,4 +1,4 @@
-//! Which step sizes suit a network? All combinations, each with several seeds, at the same time.
+//! Which step sizes suit a network? Every combination of given values, each on several seeds.
 
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,16 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::{CampaignError, MOST_RUNS};
-use crate::config::{AlgorithmTable, Experiment, Key};
-use crate::metrics::{Choice, Metric};
+use crate::config::{AlgorithmName, AlgorithmTable, Experiment, Key};
+use crate::metrics::{Choice, Metric, column};
 use crate::plot::{Spread, spread};
-use crate::record::{Column, Record, Scale};
+use crate::record::Record;
 use crate::run::{Outcome, Prepared, RunError};
 
-/// The step sizes a table of combinations has: those of LoPA.
-const STEPS: [Key; 5] = [Key::Alpha, Key::Beta, Key::Lambda, Key::Gamma, Key::Tau];
-
-/// Values to try: `0.1,0.2,0.5`, or `0.01:1:5` for five from 0.01 to 1, each the same multiple of the one before.
+/// Values to try: `0.1,0.2,0.5`, or `0.01:1:5` for five values from 0.01 to 1, evenly spaced on a logarithmic scale.
 ///
 /// ```
 /// use lopa_host::campaign::Values;
@@ -49,7 +46,7 @@ impl FromStr for Values {
             return Err(wrong());
         }
         let ratio = to / from;
-        // Rounded to what a person would write.
+        // Rounded to a number that is easy to read.
         let value = |i: u16| {
             let value = from * libm::pow(ratio, f64::from(i) / f64::from(count - 1));
             format!("{value:.3e}").parse().map_err(|_| wrong())
@@ -63,11 +60,11 @@ impl FromStr for Values {
 pub struct Sweep {
     /// The network.
     pub experiment: Experiment,
-    /// The values of step sizes that are not the file's.
+    /// The step sizes to vary, and their values.
     pub axes: Vec<(Key, Values)>,
-    /// How many seeds, counted on from the file's.
+    /// How many seeds, counted up from the file's.
     pub seeds: u16,
-    /// What is judged: its last value.
+    /// Combinations are ranked by the last value of this metric.
     pub metric: Metric,
 }
 
@@ -76,11 +73,11 @@ pub struct Sweep {
 pub struct Cell {
     /// The step sizes.
     pub algorithm: AlgorithmTable,
-    /// What was measured, a record a seed that did not diverge.
+    /// What was measured: one record per seed that did not diverge.
     pub records: Vec<Record>,
     /// How many seeds diverged.
     pub diverged: usize,
-    /// The judged value over the seeds.
+    /// The last value of the metric, over the seeds.
     pub value: Option<Spread>,
 }
 
@@ -100,15 +97,15 @@ impl Sweep {
         all
     }
 
-    /// How many runs it takes.
+    /// The number of runs.
     #[must_use]
     pub fn runs(&self) -> usize {
         let values = self.axes.iter().map(|(_, values)| values.0.len());
         values.fold(usize::from(self.seeds), usize::saturating_mul)
     }
 
-    /// Runs everything on all cores, calling `tick` after every run; what is not begun when `stop` becomes true is left
-    /// out. The best comes first, then by rank; combinations that diverged come last.
+    /// Runs everything on all cores, calling `tick` after every run. Combinations are returned from best to worst, those
+    /// that diverged last. Runs that have not finished when `stop` becomes true are left out.
     ///
     /// # Errors
     /// Says what is wrong with the file, the data, a value or the metric, before anything runs.
@@ -137,7 +134,7 @@ impl Sweep {
             tick();
             Some((*cell, outcome))
         };
-        // In order, whatever the threads do.
+        // Collected in order, so that the number of threads does not matter.
         let outcomes: Vec<_> = jobs.par_iter().map(run).collect();
         let mut cells: Vec<Cell> = algorithms
             .into_iter()
@@ -163,13 +160,13 @@ impl Sweep {
         Ok(cells)
     }
 
-    /// First whether it diverged, then the value, turned so that less is better.
+    /// First how often it diverged, then the value, negated where more is better.
     fn rank(&self, cell: &Cell) -> (usize, f64) {
         let value = cell.value.map_or(f64::INFINITY, |value| value.mean);
         (cell.diverged, -self.metric.sign() * value)
     }
 
-    /// The step sizes of a combination that were searched: `alpha 0.1, beta 0.05`.
+    /// The step sizes of a combination that the sweep varies: `alpha 0.1, beta 0.05`.
     #[must_use]
     pub fn label(&self, cell: &Cell) -> String {
         let word = |(key, _): &(Key, Values)| Some((key.name(), cell.algorithm.step(*key)?));
@@ -178,25 +175,20 @@ impl Sweep {
         if words.is_empty() { "as in the file".into() } else { words.join(", ") }
     }
 
-    /// The combinations as a table: rank, step sizes, the value with its band, how many seeds ended and diverged.
+    /// The combinations as a table: rank, step sizes, value and band, and how many seeds finished and diverged.
     #[must_use]
     pub fn table(&self, cells: &[Cell]) -> Record {
-        let plain = |name: &str| Column {
-            name: name.into(),
-            title: name.replace('_', " "),
-            scale: Scale::Linear,
-        };
         let metric = self.metric.name();
         let [low, high] = ["low", "high"].map(|end| format!("{metric}_{end}"));
-        let names = ["rank"].into_iter().chain(STEPS.map(Key::name));
+        let steps = AlgorithmName::LopaGt.about().needs;
+        let names = ["rank"].into_iter().chain(steps.iter().map(|key| key.name()));
         let names = names.chain([metric, &low, &high, "seeds", "diverged"]);
-        let columns = names.map(plain).collect();
-        let mut table = Record::new(columns);
+        let mut table = Record::new(names.map(column).collect());
         for (rank, cell) in cells.iter().enumerate() {
             let mut row = vec![Some((rank + 1) as f64)];
-            // As a person wrote it: 0.1, not the nearest float's every digit.
+            // As it was typed: 0.1, not every digit of the nearest float.
             let decimal = |a: Option<f32>| a?.to_string().parse().ok();
-            row.extend(STEPS.map(|key| decimal(cell.algorithm.step(key))));
+            row.extend(steps.iter().map(|key| decimal(cell.algorithm.step(*key))));
             let band = cell.value.and_then(|value| value.band);
             row.push(cell.value.map(|value| value.mean));
             row.extend([band.map(|band| band[0]), band.map(|band| band[1])]);

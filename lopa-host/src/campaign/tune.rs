@@ -1,9 +1,9 @@
-//! Practical step sizes by a search with a stated budget, the same for every algorithm.
+//! A search for practical step sizes with a stated budget, the same for every algorithm.
 //!
-//! Step sizes are drawn log-uniformly, and the draws depend on (seed, trial, key) alone: two algorithms that both have a
-//! `beta` are tried with the same ones. Then successive halving: all trials run for a ninth of the rounds, the best third
-//! of them for a third, and the best third of those for all; should all of these diverge, the next best have their turn.
-//! Trial 0 is the file as it is.
+//! Step sizes are drawn log-uniformly. A draw depends only on the seed, the trial and the key, so two algorithms that
+//! both have a `beta` are tried with the same values of it. Successive halving follows: all trials run for a ninth of the
+//! rounds, the best third of them for a third, and the best third of those for all. If every trial of a rung diverges, the
+//! next best take their place. Trial 0 is the file unchanged.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,53 +17,54 @@ use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 use crate::run::{Outcome, Prepared, RunError};
 
-/// What a search may spend, and what it looks for.
+/// A search: its budget, its ranges and the metric it optimises.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tune {
     /// The network.
     pub experiment: Experiment,
-    /// How many step sizes are tried.
+    /// How many sets of step sizes are tried.
     pub trials: u16,
     /// The seed of the search.
     pub seed: u64,
-    /// On how many of the network's seeds each trial runs: the mean is judged, and who diverges on one is out.
+    /// How many of the network's seeds each trial runs on: the mean counts, and trials that diverge on any seed are
+    /// discarded.
     pub seeds: u16,
-    /// What is judged.
+    /// The metric to optimise.
     pub metric: Metric,
-    /// Which of its values.
+    /// Which of its values counts.
     pub over: Over,
-    /// Where `beta` and `lambda` are sought, and the one step size of a method with one level.
+    /// The range of `beta` and `lambda`, and of the only step size of a single-level method.
     pub range: [f32; 2],
-    /// Where `alpha` is sought where there are two: x may want other steps than a model does, by decades.
+    /// The range of `alpha` in a bilevel method: good steps of x and of the models may differ by orders of magnitude.
     pub outer_range: [f32; 2],
 }
 
 /// One run of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// 0, 1 or 2.
+    /// The rung: 0, 1 or 2.
     pub rung: usize,
-    /// Which step sizes: 0 are the file's.
+    /// The number of the trial; 0 has the file's own step sizes.
     pub trial: u16,
     /// How many rounds it ran.
     pub rounds: u64,
     /// The step sizes.
     pub algorithm: AlgorithmTable,
-    /// The judged value, the mean over seeds; none if it diverged on one.
+    /// The mean of the metric over seeds; none if the trial diverged on any of them.
     pub value: Option<f64>,
 }
 
-/// Rounds of a rung are the file's, divided by these; the same part of the trials goes on.
+/// A rung has the file's rounds divided by these; one trial in `KEPT` goes on to the next.
 const PARTS: [u64; 3] = [9, 3, 1];
 const KEPT: usize = 3;
-/// Where shares are sought: momenta and the relaxation.
+/// The range of momenta and of the relaxation.
 const SHARES: [f32; 2] = [0.05, 0.95];
 const PURPOSE: Purpose = Purpose::custom(0x7e57);
 
 impl Tune {
     /// The step sizes of a trial.
     ///
-    /// Tried are the keys the algorithm needs and those the file gives; how many steps its loops have is the file's.
+    /// The keys that the algorithm needs or the file gives are drawn; the lengths of its loops stay the file's.
     #[must_use]
     pub fn algorithm(&self, trial: u16) -> AlgorithmTable {
         let mut table = self.experiment.algorithm.clone();
@@ -75,14 +76,14 @@ impl Tune {
         let mut draw = |[low, high]: [f32; 2]| -> f32 {
             let (low, high) = (f64::from(low), f64::from(high));
             let value = low * libm::pow(high / low, stream.unit().into());
-            // As a person would write it.
+            // Rounded to a number that is easy to read.
             format!("{value:.2e}").parse().unwrap_or(value as f32)
         };
-        // Drawn for every algorithm, whether it has the key or not.
         let single = table.name.is_single_level();
         let outer_range = if single { self.range } else { self.outer_range };
         let needs = table.name.about().needs;
         for key in Key::STEPS {
+            // Drawn for every algorithm, so that all of them see the same draws.
             let drawn = draw(match key {
                 Key::Alpha => outer_range,
                 Key::Beta | Key::Lambda => self.range,
@@ -106,18 +107,18 @@ impl Tune {
         })
     }
 
-    /// All rounds a search takes, if nothing diverges: its budget.
+    /// The rounds of a search in which nothing diverges: its budget.
     #[must_use]
     pub fn budget(&self) -> u64 {
         let rounds: u64 = self.rungs().iter().map(|(trials, rounds)| *trials as u64 * rounds).sum();
         u64::from(self.seeds.max(1)) * rounds
     }
 
-    /// Searches on all cores, calling `tick` after every run; the best comes first of what is returned, all of it in
-    /// order of rungs from the last to the first. The results do not depend on the number of threads.
+    /// Searches on all cores, calling `tick` after every trial. The best trial comes first; rungs are in order from the
+    /// last to the first. Trials that have not finished when `stop` becomes true are left out.
     ///
     /// # Errors
-    /// Says what is wrong with the file, the data or the metric. What `stop` ended is left out.
+    /// Says what is wrong with the file, the data or the metric.
     pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Trial>, CampaignError> {
         let mut experiment = self.experiment.clone();
         experiment.run.metrics = Choice::These(vec![self.metric]);
@@ -127,7 +128,7 @@ impl Tune {
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
-            // For the last value, nothing on the way is measured.
+            // If only the last value counts, nothing is measured before it.
             let every = match self.over {
                 Over::Last => rounds,
                 Over::Course | Over::Tail => self.experiment.run.record_every,
@@ -155,14 +156,14 @@ impl Tune {
                 }
                 tick();
                 let value = sum.map(|sum| sum / prepared.len() as f64);
-                // A run may end in numbers too large for its value.
+                // A run may finish with numbers so large that the metric overflows.
                 let value = value.filter(|value| value.is_finite());
                 Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, value }))
             };
             let mut trials: Vec<Trial> = Vec::new();
-            // The best of the rung below; where all of those diverge in the long run, the next best.
+            // The best of the previous rung, or the next best if all of those diverge.
             for chosen in left.chunks(count) {
-                // In order, whatever the threads do.
+                // Collected in order, so that the number of threads does not matter.
                 let results: Vec<Result<Option<Trial>, CampaignError>> =
                     chosen.par_iter().map(run).collect();
                 for result in results {
@@ -183,7 +184,7 @@ impl Tune {
         Ok(all)
     }
 
-    /// Less is better; what diverged comes last.
+    /// Smaller is better; trials that diverged come last.
     fn rank(&self, trial: &Trial) -> f64 {
         trial.value.map_or(f64::INFINITY, |value| -self.metric.sign() * value)
     }
@@ -237,7 +238,7 @@ mod tests {
             a.check().unwrap();
         }
         assert_eq!(lopa.algorithm(0), lopa.experiment.algorithm);
-        // A range of its own for the shared variable moves nothing else, and no model.
+        // A separate range for the shared variable changes nothing else, and no single-level method.
         let wide = |tune: Tune| Tune { outer_range: [100.0, 200.0], ..tune };
         let (far, near) = (wide(lopa.clone()).algorithm(3), lopa.algorithm(3));
         assert!(far.alpha >= 100.0 && (far.beta, far.tau) == (near.beta, near.tau));
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_a_search_is_better_than_a_bad_file_whatever_the_threads() {
+    fn a_search_improves_on_a_bad_file_with_any_number_of_threads() {
         let tune = tune("lopa-gt", LOPA);
         let stop = AtomicBool::new(false);
         let search = |threads| {
@@ -265,7 +266,7 @@ mod tests {
         let text = trials_csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
         assert_eq!(text.lines().count(), 1 + trials.len());
         assert!(text.lines().all(|line| line.split(',').count() == 12), "{text}");
-        // Of two seeds the mean counts, and the budget is twice as large.
+        // With two seeds the mean counts, and the budget is twice as large.
         let twice = Tune { seeds: 2, ..tune.clone() };
         assert_eq!(twice.budget(), 2 * tune.budget());
         let value = |seed: u64, seeds: u16| {
@@ -275,7 +276,7 @@ mod tests {
         };
         assert_eq!(value(0, 2), (value(0, 1) + value(1, 1)) / 2.0);
         assert_ne!(value(0, 1), value(1, 1));
-        // Stopped before it began, it has nothing to say.
+        // Stopped before it began, it returns nothing.
         let stopped = tune.run(&AtomicBool::new(true), || ()).unwrap();
         assert!(stopped.is_empty());
     }

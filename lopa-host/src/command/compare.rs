@@ -14,42 +14,42 @@ use lopa_host::run::{Options, Outcome, Prepared};
 
 use super::{Failure, interrupts, progress, threads};
 
-/// Runs several files and draws them in the same charts.
+/// Runs several experiments and draws them in the same charts.
 ///
-/// A folder of an earlier run may stand for its file. Each run's results go to a folder of its own in the one for the
-/// results, beside the charts, compare.csv with the last values, and a report.
+/// The folder of an earlier run can take the place of its file. Each run's results are written to a folder of their own,
+/// beside the charts, compare.csv with the last values, and a report.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa compare lg.toml gt.toml --out both\n  \
                         lopa compare lg.toml gt.toml --out both --seeds 5 --against hessian_vectors\n  \
                         lopa compare results-a results-b --out both")]
 pub(crate) struct Compare {
-    /// The files, or folders with results.
+    /// Experiment files (TOML), or folders with results.
     #[arg(required = true, num_args = 2..)]
     runs: Vec<PathBuf>,
-    /// The folder for the results.
+    /// Folder for the results.
     #[arg(long)]
     out: PathBuf,
-    /// The metric along the horizontal axis: iteration, hessian_vectors, bytes, seconds or any other.
+    /// Horizontal axis: iteration, or a metric such as hessian_vectors, bytes or seconds.
     #[arg(long, default_value = "iteration")]
     against: String,
-    /// How many seeds each file gets, counted on from its own: with more than one, means with confidence bands.
+    /// Number of seeds per file, counted up from its own; several give means with confidence bands.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: u16,
-    /// How many threads; all cores if not given. The results do not depend on it.
+    /// Number of threads [default: all cores]. Results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
-/// What there is of a run.
+/// Where the results of a run come from.
 enum Source {
-    /// Yet to be run, once a seed.
+    /// A file, to be run once per seed.
     File(Vec<Prepared>),
-    /// What an earlier run measured.
+    /// The record of an earlier run.
     Folder(Record),
 }
 
 impl Compare {
-    /// Runs what is to be run, and draws all.
+    /// Runs the files, and draws all runs.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         threads(self.threads)?;
         let names = names(&self.runs);
@@ -78,7 +78,7 @@ impl Compare {
                 let done = bar.position();
                 let tick = |round| bar.set_position(done + round);
                 let options = Options { resume: false, stop: Some(interrupts()?) };
-                // The first seed leaves its files; of the others only the record is wanted.
+                // Only the first seed writes files; the others just contribute their records.
                 let outcome = if seed == 0 {
                     let outputs = Outputs::new(self.out.join(name)).map_err(Failure::input)?;
                     let text = toml::to_string(prepared.experiment()).map_err(Failure::input)?;
@@ -93,7 +93,7 @@ impl Compare {
                 })?;
                 if !finished {
                     bar.finish_and_clear();
-                    return Err(Failure::run(format!("stopped in the middle of {name}")));
+                    return Err(Failure::run(format!("interrupted while running {name}")));
                 }
                 own.push(record);
             }
@@ -142,7 +142,7 @@ impl Compare {
         let last = Last::of(names, records);
         outputs.put("compare.csv", last.csv().as_bytes()).map_err(Failure::run)?;
         let table = last.table();
-        // Runs side by side: metrics go down, as there are more of them.
+        // One column per run, one line per metric: there are more metrics than runs.
         for (at, metric) in table.head.iter().enumerate() {
             let values = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
             println!("{metric:<26}{}", values.collect::<String>());
@@ -169,7 +169,7 @@ impl Source {
     }
 }
 
-/// A name for every run: its file's or folder's, numbered where it comes twice.
+/// A name for every run: its file's or folder's, numbered where it occurs twice.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let stem = |path: &PathBuf| {
         let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
@@ -217,7 +217,7 @@ impl<'a> Last<'a> {
         text
     }
 
-    /// For people; what no run has is left out.
+    /// For the terminal and the report, without metrics that no run has.
     fn table(&self) -> Table {
         let there = |at: &usize| self.rows.iter().any(|(_, values)| values[*at].is_some());
         let shown: Vec<usize> = (0..self.columns.len()).filter(there).collect();

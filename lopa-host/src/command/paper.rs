@@ -10,37 +10,37 @@ use lopa_host::paper::{self, Account, Mode, STUDIES, Study};
 
 use super::{Failure, interrupts, print, progress, threads};
 
-/// Runs the paper's experiments, and says of each claim whether it holds.
+/// Runs the paper's experiments, and judges each of its claims.
 ///
-/// Each study gets a folder of its own with a report, figures, all records, what was found, and the search for step sizes
-/// if there was one; results.md has all studies of DIR together, those of earlier runs too. Without --quick they take hours.
+/// Each study has a folder with a report, figures, all records, the findings, and the search for step sizes if there was
+/// one. results.md collects all studies in the folder, including those of earlier runs. Without --quick they take hours.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  lopa paper list\n  lopa paper hyper-mnist --data data --out results\n  \
                         lopa paper all --quick --data data --out results\n\n\
-                        The data: lopa data fetch mnist covtype cifar10, or the originals in folders of these names."
+                        Get the data with lopa data fetch mnist covtype cifar10, or put the originals in folders of these names."
 )]
 pub(crate) struct Paper {
-    /// The study, "all" for all of them, "list" to see what there is, or a .toml file with a study of your own.
+    /// Name of a study, "all", "list" to see them, or a .toml file with a study of your own.
     study: String,
-    /// The folder for the results.
+    /// Folder for the results.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// The folder with the folders mnist, covtype and cifar10.
+    /// Folder that contains the folders mnist, covtype and cifar10.
     #[arg(long, default_value = "data")]
     data: PathBuf,
     /// Fewer rounds, seeds and trials: minutes instead of hours.
     #[arg(long)]
     quick: bool,
-    /// How many seeds; as the studies say if not given.
+    /// Number of seeds [default: those of each study].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
-    /// How many threads; all cores if not given. The results do not depend on it.
+    /// Number of threads [default: all cores]. Results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
-/// A study that is asked for: its name, what names it on a command line, and its text.
+/// A requested study: its name, how the command line names it, and its text.
 struct Chosen {
     name: String,
     call: String,
@@ -48,18 +48,18 @@ struct Chosen {
 }
 
 impl Paper {
-    /// Runs what is asked for.
+    /// Runs the requested studies.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.study == "list" {
             return list();
         }
         let chosen = self.chosen()?;
         let Some(out) = &self.out else {
-            return Err(Failure::input("--out DIR is missing: where shall the results go?"));
+            return Err(Failure::input("--out DIR is missing: name a folder for the results"));
         };
         threads(self.threads)?;
         let mode = if self.quick { Mode::Quick } else { Mode::Whole };
-        // What is wrong shows before hours have passed.
+        // All studies are checked before the first one runs for hours.
         let mut studies = Vec::new();
         for Chosen { name, call, text } in &chosen {
             let wrong = |error| Failure::input(format!("{name}: {error}"));
@@ -86,19 +86,19 @@ impl Paper {
         }
         for name in left_out {
             let folder = out.join(name);
-            eprintln!("{}: unreadable or of another version, not in results.md", folder.display());
+            eprintln!("{}: unreadable or written by another version, so not in results.md", folder.display());
         }
         print(&format!("results {}\n", out.display()))
     }
 
-    /// The options that matter, for whoever wants the same again.
+    /// The options that reproduce the results.
     fn options(&self) -> String {
         let quick = if self.quick { "--quick " } else { "" };
         let seeds = self.seeds.map_or(String::new(), |seeds| format!("--seeds {seeds} "));
         format!("{quick}{seeds}--data DIR --out DIR")
     }
 
-    /// The studies that are asked for.
+    /// The requested studies.
     fn chosen(&self) -> Result<Vec<Chosen>, Failure> {
         let own = |(name, text): (&str, &str)| Chosen {
             name: name.into(),
@@ -120,16 +120,16 @@ impl Paper {
             return Ok(vec![Chosen { name, call: quoted(call), text }]);
         }
         let known = STUDIES.map(|(name, _)| name).join(", ");
-        let what = format!("there is no study {:?}: choose all, a .toml file, {known}", self.study);
+        let what = format!("there is no study {:?}: choose all, a .toml file, or one of {known}", self.study);
         Err(Failure::input(what))
     }
 }
 
-/// Whether an arm's data is there.
+/// Refuses an arm whose data is missing.
 fn there(arm: &Arm) -> Result<(), Failure> {
     match &arm.experiment.data.dir {
         Some(dir) if !dir.is_dir() => Err(Failure::input(format!(
-            "there is no folder {}: name the one it is in with --data, or: lopa data fetch {}",
+            "there is no folder {}: name its parent with --data, or run: lopa data fetch {}",
             dir.display(),
             arm.experiment.data.source
         ))),
@@ -158,7 +158,7 @@ fn measure(name: &str, plan: Plan, stop: &AtomicBool) -> Result<Measured, Failur
     measured.map_err(|error| Failure::input(format!("{name}: {error}")))?.ok_or_else(stopped)
 }
 
-/// What there is to choose from.
+/// Lists the studies.
 fn list() -> Result<(), Failure> {
     let mut text = String::new();
     for (name, file) in STUDIES {
@@ -168,7 +168,7 @@ fn list() -> Result<(), Failure> {
     print(&text)
 }
 
-/// A word for a shell.
+/// A word, quoted for a shell if necessary.
 fn quoted(word: String) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }

@@ -13,14 +13,14 @@ use crate::algorithms::{NodeView, Sent};
 use crate::exact::{Coefficients, Exact, Figures};
 use crate::record::{Column, Record, Scale};
 
-/// A node's samples: to learn from, to choose by, to be judged by.
+/// A node's samples for training, validation and testing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeSamples<'a> {
-    /// For the inner problem.
+    /// Training samples, for the inner problem.
     pub train: Samples<'a>,
-    /// For the outer problem.
+    /// Validation samples, for the outer problem.
     pub validation: Samples<'a>,
-    /// For the judge; none if there is no test set.
+    /// Test samples, if there are any.
     pub test: Option<Samples<'a>>,
 }
 
@@ -33,30 +33,30 @@ pub struct Traffic {
     pub frames: u64,
 }
 
-/// What is not to be seen in the nodes.
+/// Totals that the nodes themselves do not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Totals {
     /// What a node sent to each of its neighbours.
     pub sent: Sent,
     /// What all nodes sent over their links, if there are links.
     pub traffic: Option<Traffic>,
-    /// Seconds of computing rounds.
+    /// Seconds spent computing rounds.
     pub seconds: f64,
     /// Whether nodes agree on θ, and x is fixed.
     pub single_level: bool,
 }
 
-/// Measures the chosen values, round after round.
+/// Measures the chosen metrics, round after round.
 #[derive(Debug)]
 pub struct Meter<'a> {
     metrics: Vec<Metric>,
-    /// None where problems know no samples.
+    /// Empty for problems without samples.
     samples: Vec<NodeSamples<'a>>,
-    /// The weights of the Lyapunov function, if it is wanted.
+    /// The weights of the Lyapunov function, if it is measured.
     coefficients: Option<Coefficients>,
 }
 
-/// The values of single nodes, in the order of [`Meter::node_columns`].
+/// The metrics of single nodes, in the order of the columns of [`Meter::node_record`].
 const PER_NODE: [Metric; 5] = [
     Metric::OuterLoss,
     Metric::InnerLoss,
@@ -66,8 +66,8 @@ const PER_NODE: [Metric; 5] = [
 ];
 
 impl<'a> Meter<'a> {
-    /// Measures these metrics; `samples` are the nodes' own, none for problems without samples; without
-    /// `coefficients` there is no Lyapunov function.
+    /// Measures these metrics. `samples` are the nodes' own, empty for problems without samples; the Lyapunov function
+    /// needs `coefficients`.
     #[must_use]
     pub const fn new(
         metrics: Vec<Metric>,
@@ -104,7 +104,7 @@ impl<'a> Meter<'a> {
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
         let exact = |of: fn(&Figures) -> f64| exact.as_ref().map(of);
-        // Nodes that truncate their series at random do not all do the same.
+        // A mean: nodes that truncate their series at random evaluate different numbers of products.
         let count = |index: usize| {
             let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
             (!nodes.is_empty()).then(|| sum as f64 / nodes.len() as f64)
@@ -159,13 +159,13 @@ impl<'a> Meter<'a> {
 
     /// Exact values, if any are wanted; none where x has left the range in which the problems can be evaluated.
     ///
-    /// Solutions are sought from the nodes' own variables and not from the last ones, so that a run that was stopped
-    /// and resumed measures the same bits.
+    /// The solvers start from the nodes' own variables and not from the previous solutions, so that a run that was
+    /// stopped and resumed measures the same bits.
     fn exact(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Figures> {
         if !self.metrics.iter().any(|metric| metric.is_exact()) {
             return None;
         }
-        // Where an algorithm has no such variable, no value of it is shown.
+        // Zeros stand for variables that an algorithm does not have; metrics of those are not shown.
         let longest = nodes.iter().map(|node| node.x.len().max(node.theta.len())).max();
         let zeros = vec![0.0; longest.unwrap_or(0)];
         let nodes = nodes.iter().map(|node| {
@@ -181,7 +181,7 @@ impl<'a> Meter<'a> {
         Exact::default().measure(nodes).ok()
     }
 
-    /// Every node's own values as far as they are wanted, in order of the nodes' numbers whatever the threads do.
+    /// Every node's own values as far as they are wanted, in the order of the nodes.
     fn own(
         &self,
         nodes: &[NodeView<'_, AnyProblem<'_>>],
@@ -198,7 +198,7 @@ fn iteration() -> Column {
     Column { name: "iteration".into(), title: "iteration".into(), scale: Scale::Linear }
 }
 
-/// Where a node's own value stands.
+/// The place of a node's own metric.
 fn place(metric: Metric) -> usize {
     PER_NODE.iter().position(|own| *own == metric).unwrap_or(0)
 }
@@ -243,7 +243,7 @@ fn mean<'n>(vectors: impl Iterator<Item = &'n [f32]> + Clone) -> Vec<f64> {
         mean.resize(vector.len(), 0.0);
         mean.iter_mut().zip(vector).for_each(|(mean, &a)| *mean += f64::from(a));
     }
-    // Divided once, at the end: the mean of equal numbers is that number.
+    // Divided once, at the end, so that the mean of equal numbers is that number.
     mean.iter_mut().for_each(|mean| *mean /= count);
     mean
 }
@@ -259,7 +259,7 @@ fn consensus<'n>(
     nodes.iter().map(|node| distance(of(node))).sum::<f64>() / nodes.len().max(1) as f64
 }
 
-/// Nothing where nothing is tracked.
+/// None for algorithms without tracking.
 fn tracking(nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<f64> {
     if nodes.iter().any(|node| node.y.is_none() || node.z.is_none()) {
         return None;

@@ -1,4 +1,4 @@
-//! What came of a study, and the files that tell it.
+//! The results of a study, and the files that hold them.
 
 use std::io;
 
@@ -11,24 +11,24 @@ use crate::csv;
 use crate::files::{self, WriteError};
 use crate::outputs::Outputs;
 
-/// What came of a study.
+/// The results of a study.
 #[derive(Debug, Clone)]
 pub struct Account<'a> {
-    /// Its name, and that of its folder.
+    /// Its name, which is also its folder's.
     pub name: &'a str,
-    /// What names it on a command line: its name, or its file.
+    /// How the command line names it: its name, or its file.
     pub call: &'a str,
-    /// The options behind that: those that matter, and where data and results are.
+    /// The options that follow: those that change results, and where data and results are.
     pub options: &'a str,
-    /// What was asked.
+    /// The study.
     pub study: &'a Study,
-    /// How much time there was.
+    /// Whether it ran in full.
     pub mode: Mode,
     /// What was measured.
     pub measured: &'a Measured,
 }
 
-/// A study in `study.json`.
+/// The contents of `study.json`.
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
     study: &'a str,
@@ -47,7 +47,7 @@ struct Summary<'a> {
     options: &'a str,
 }
 
-/// What was found for an arm.
+/// The step sizes that a search found for an arm.
 #[derive(Debug, Serialize)]
 struct Steps<'a> {
     arm: &'a str,
@@ -56,13 +56,13 @@ struct Steps<'a> {
 }
 
 impl Account<'_> {
-    /// What judges the claim.
+    /// The findings that judge the claim.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.judged(self.study.checks())
     }
 
-    /// What is worth knowing besides.
+    /// Further findings, which do not count in the verdict.
     #[must_use]
     pub fn asides(&self) -> Vec<Finding> {
         self.judged(self.study.asides())
@@ -73,20 +73,20 @@ impl Account<'_> {
         checks.iter().map(|check| check.judge(arms, results)).collect()
     }
 
-    /// What gives it again.
+    /// The command that reproduces it.
     #[must_use]
     pub fn command(&self) -> String {
         format!("lopa paper {} {}", self.call, self.options)
     }
 
-    /// On how many seeds every arm ran.
+    /// How many seeds every arm ran on.
     #[must_use]
     pub fn seeds(&self) -> usize {
         self.measured.results.values().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The arms with how many step sizes were tried for each, and whether one of them did not diverge.
-    pub(super) fn sought(&self) -> impl Iterator<Item = (&Arm, usize, bool)> {
+    /// The arms that were tuned, each with its number of trials and whether any of them did not diverge.
+    pub(super) fn tuned(&self) -> impl Iterator<Item = (&Arm, usize, bool)> {
         self.measured.arms.iter().filter_map(|arm| {
             let (_, trials) = self.measured.searches.iter().find(|(name, _)| *name == arm.name)?;
             let tried = trials.iter().filter(|trial| trial.rung == 0).count();
@@ -94,24 +94,24 @@ impl Account<'_> {
         })
     }
 
-    /// For people, in lines: the verdict, and every finding.
+    /// A summary for the terminal: the verdict, and every finding.
     #[must_use]
     pub fn text(&self) -> String {
         let findings = self.findings();
         let mut text = format!("{}: {}\n", self.name, Verdict::of(&findings));
         for (also, all) in [("", findings), ("also measured, ", self.asides())] {
             for Finding { question, answer, verdict } in all {
-                text += &format!("  {also}{verdict}: {question}: {answer}\n");
+                text += &format!("  {also}{question}: {answer}: {verdict}\n");
             }
         }
         text
     }
 
     /// Writes its folder: figures, `records.csv`, `study.json`, `report.html`, `section.md`, and `tune.csv` if step sizes
-    /// were sought.
+    /// were searched for.
     ///
     /// # Errors
-    /// Says which path could not be written; the tables and pages of an earlier run are then as they were.
+    /// Names the path that could not be written; the tables and pages of an earlier run are then unchanged.
     pub fn write(&self, outputs: &Outputs) -> Result<(), WriteError> {
         let path = |name: &str| outputs.folder().join(name);
         // A folder whose name is not UTF-8 is the one thing neither format can hold.
@@ -127,9 +127,9 @@ impl Account<'_> {
         ];
         let rows: Vec<(&str, &[Trial])> =
             self.measured.searches.iter().map(|(arm, trials)| (&**arm, &trials[..])).collect();
-        match self.study.sought() {
+        match self.study.tuned_by() {
             Some(metric) => all.push(("tune.csv", trials_csv(&rows, metric))),
-            // An earlier search is none of this study.
+            // A search of an earlier run does not belong to this study.
             None => drop(std::fs::remove_file(path("tune.csv"))),
         }
         files::put_all(&all.into_iter().map(|(name, text)| (path(name), text)).collect::<Vec<_>>())
@@ -137,7 +137,7 @@ impl Account<'_> {
 
     fn json(&self) -> serde_json::Result<String> {
         let (findings, asides) = (self.findings(), self.asides());
-        let steps = self.sought().map(|(arm, trials, _)| Steps {
+        let steps = self.tuned().map(|(arm, trials, _)| Steps {
             arm: &arm.name,
             trials,
             algorithm: &arm.experiment.algorithm,
@@ -160,7 +160,7 @@ impl Account<'_> {
         Ok(serde_json::to_string_pretty(&summary)? + "\n")
     }
 
-    /// All records in one table: arm and seed in front.
+    /// All records in one table, after columns for the arm and the seed.
     fn records(&self) -> String {
         let Some(first) = self.measured.results.values().flatten().flatten().next() else {
             return String::new();

@@ -1,4 +1,4 @@
-//! The paper's experiments, each a file: what it claims, what is run, and by which rule the claim is judged.
+//! The paper's experiments, each a file with its claim, what is run, and the rule that judges the claim.
 //!
 //! A [`Study`] is read from TOML (those of the paper are in the folder `paper` of this crate, and in [`STUDIES`]). Its
 //! [plan](Study::plan) has an arm for every algorithm in every case, each a network as [`run`](crate::run) takes it. A
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_study_reads_and_all_its_arms_are_sound() {
+    fn every_study_parses_and_all_its_arms_are_valid() {
         for (name, text) in STUDIES {
             let study = Study::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             for mode in [Mode::Quick, Mode::Whole] {

@@ -1,4 +1,4 @@
-//! What came of a study, as a page.
+//! The report of a study.
 
 use super::{Account, Check, Finding, Mode, Study, Verdict, rate};
 use crate::campaign::{Arm, Measured, Results, of_case};
@@ -10,10 +10,10 @@ use crate::plot::capital;
 use crate::record::{Over, Record};
 use crate::report::{Figure, Report, Table, averaged};
 
-/// The title of what judges the claim.
-pub(super) const FOUND: &str = "What was found";
+/// The title of the findings that judge the claim.
+pub(super) const FOUND: &str = "Findings";
 
-/// A study's page, with its figures.
+/// A study's report, with its figures.
 pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> {
     let Account { study, measured: Measured { arms, results, labels, .. }, .. } = *account;
     let findings = account.findings();
@@ -42,16 +42,16 @@ pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> 
     })
 }
 
-/// What a reader should know: the study's own notes, and what came up.
+/// What a reader should know: the study's own notes, and what happened on the way.
 pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
     let mut notes = account.study.notes.clone();
     if account.mode == Mode::Quick {
-        notes.push("This is the quick form: fewer rounds, seeds and trials. It shows that all works, and decides little.".into());
+        notes.push("This is the quick form, with fewer rounds, seeds and trials: it shows that everything works, but decides little.".into());
     }
-    for (arm, _, found) in account.sought() {
+    for (arm, _, found) in account.tuned() {
         if !found {
             notes.push(format!(
-                "{}: all trials diverged; its step sizes are the study's.",
+                "{}: all trials diverged, so it has the step sizes of the study's file.",
                 arm.name
             ));
         }
@@ -72,16 +72,16 @@ pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
     };
     Table {
         title: title.into(),
-        head: ["asked", "found", "verdict"].map(str::to_owned).into(),
+        head: ["question", "answer", "verdict"].map(str::to_owned).into(),
         rows: findings.iter().map(row).collect(),
         prose: true,
     }
 }
 
-/// The step sizes of every arm and how many were tried, if they were sought.
+/// The step sizes of every arm that was tuned, and its number of trials.
 pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
     let given = |key: &Key| {
-        account.sought().any(|(arm, ..)| arm.experiment.algorithm.step(*key).is_some())
+        account.tuned().any(|(arm, ..)| arm.experiment.algorithm.step(*key).is_some())
     };
     let keys: Vec<Key> = Key::STEPS.into_iter().filter(given).collect();
     let head = keys.iter().map(|key| key.name().replace('_', " "));
@@ -90,15 +90,15 @@ pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
         [arm.name.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
     };
     let table = Table {
-        title: "Step sizes, the best of a search: tune.csv".into(),
+        title: "Step sizes, the best of a search (tune.csv)".into(),
         head: ["arm".to_owned()].into_iter().chain(head).chain(["trials".to_owned()]).collect(),
-        rows: account.sought().map(row).collect(),
+        rows: account.tuned().map(row).collect(),
         prose: false,
     };
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Means over seeds with bands, the cases apart.
+/// Means over seeds with bands, one chart per case.
 fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let mut cases: Vec<&str> = Vec::new();
     for arm in arms {
@@ -131,7 +131,7 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     all
 }
 
-/// What rates are judged by: one chart per metric, with all variants in it and their powers in brackets.
+/// What rates are judged by: one chart per metric, with all variants and their powers in brackets.
 fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let mut groups: Vec<((Metric, Over), Vec<&str>)> = Vec::new();
     for check in study.rules() {
@@ -147,7 +147,7 @@ fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
         let stem = format!("rate-{}-{number}", metric.name());
         let over = capital(&over.to_string());
         Figure::new(&stem, vec![metric.name().into()], chart).explained(&format!(
-            "{over}. In brackets the measured power: the slope of a straight line here."
+            "{over}. The measured power, in brackets, is the slope of a straight line through the points."
         ))
     };
     groups.into_iter().enumerate().map(figure).collect()

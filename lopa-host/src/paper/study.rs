@@ -1,4 +1,4 @@
-//! A study: an experiment of the paper as a file.
+//! A study: an experiment of the paper, described in a file.
 
 use std::path::Path;
 
@@ -11,61 +11,61 @@ use crate::config::{ConfigError, Experiment};
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 
-/// An experiment of the paper: what is claimed, what is run, and how it is judged.
+/// An experiment of the paper: what it claims, what is run, and how the claim is judged.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// What the paper says.
+    /// What the paper claims.
     pub claim: String,
-    /// Where it says so.
+    /// Where the paper claims it.
     pub place: String,
-    /// Choices made where the paper leaves them open, and what differs from it.
+    /// Choices made where the paper leaves something open, and differences from it.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What the curves are drawn against: "iteration" or metrics.
+    /// The horizontal axes of the charts: "iteration" or metrics.
     #[serde(default)]
     pub against: Vec<String>,
-    /// What is drawn.
+    /// The metrics that are drawn.
     #[serde(default)]
     pub figures: Vec<Metric>,
-    /// Whether the nodes' labels are drawn, case by case.
+    /// Whether the labels of the nodes are drawn, one figure per case.
     #[serde(default)]
     pub labels: bool,
-    /// What tells the cases apart, if it is a number.
+    /// The quantity in which the cases differ, if it is a number.
     #[serde(default)]
     pub quantity: String,
     #[serde(default = "five")]
     seeds: u16,
     #[serde(default = "two")]
     quick_seeds: u16,
-    /// With how many of the cases, the first ones, one may do when time is short.
+    /// How many of the cases, from the first, the quick form has.
     quick_cases: Option<usize>,
     tune: Option<TuneTable>,
-    /// What all arms have in common.
+    /// The settings that all arms share.
     base: Table,
-    /// What is less when time is short.
+    /// Settings of the quick form.
     #[serde(default)]
     quick: Table,
-    /// Who is compared.
+    /// What is compared.
     variant: Vec<Setting>,
-    /// In which circumstances; in one if none are named.
+    /// The cases it is compared in; a single one if none are listed.
     #[serde(default)]
     case: Vec<Setting>,
     check: Vec<Check>,
-    /// What is measured besides.
+    /// Checks that do not count in the verdict.
     #[serde(default)]
     aside: Vec<Check>,
 }
 
-/// How step sizes are sought, with the same budget for every arm.
+/// The search for step sizes, with the same budget for every arm.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TuneTable {
     trials: u16,
     quick_trials: u16,
-    /// On how many seeds each trial runs.
+    /// How many seeds each trial runs on.
     #[serde(default = "one")]
     seeds: u16,
     metric: Metric,
@@ -79,15 +79,15 @@ pub struct TuneTable {
 #[serde(deny_unknown_fields)]
 struct Setting {
     name: String,
-    /// Of a case: what the study's quantity is in it.
+    /// For a case: the value of the study's quantity.
     at: Option<f64>,
-    /// Of a variant: with which power of the quantity its step sizes go, all but tau.
+    /// For a variant: the power of the quantity by which its step sizes scale, except tau.
     #[serde(default)]
     steps: f64,
-    /// Of a variant: whether gamma stays where it is.
+    /// For a variant: whether gamma keeps its value.
     #[serde(default)]
     hold_gamma: bool,
-    /// Whether the step sizes of this variant, or in this case, are sought, if any are.
+    /// Whether this variant or case takes part in the search for step sizes, if there is one.
     #[serde(default = "yes")]
     tune: bool,
     #[serde(default)]
@@ -96,12 +96,12 @@ struct Setting {
     quick: Table,
 }
 
-/// How much time there is.
+/// The size of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Minutes: fewer rounds and seeds.
+    /// A few minutes: fewer rounds, seeds and trials.
     Quick,
-    /// As the study says.
+    /// In full.
     Whole,
 }
 
@@ -137,7 +137,7 @@ impl Study {
     /// Reads a study.
     ///
     /// # Errors
-    /// Names the line of what nobody understands, and refuses a claim that nothing judges.
+    /// Names the line that is not understood, and refuses a claim without a rule that judges it.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
         let study: Self = toml::from_str(text).map_err(StudyError::Syntax)?;
         if study.check.is_empty() { Err(StudyError::Unjudged) } else { Ok(study) }
@@ -193,8 +193,8 @@ impl Study {
             }
         }
         let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
-        let asked = self.rules().flat_map(|check| check.arms(&arms));
-        match asked.into_iter().find(|name| !names.contains(name)) {
+        let named = self.rules().flat_map(|check| check.arms(&arms));
+        match named.into_iter().find(|name| !names.contains(name)) {
             Some(name) => Err(StudyError::Missing { name, arms: names }),
             None => Ok(Plan { arms, seeds: self.seeds(mode), labels: self.labels }),
         }
@@ -206,13 +206,13 @@ impl Study {
         &self.check
     }
 
-    /// Rules for what is worth knowing but does not decide on the claim.
+    /// Further rules, which do not count in the verdict.
     #[must_use]
     pub fn asides(&self) -> &[Check] {
         &self.aside
     }
 
-    /// Those that judge the claim, and then the others.
+    /// All rules: those that judge the claim, and then the others.
     pub(super) fn rules(&self) -> impl Iterator<Item = &Check> {
         self.check.iter().chain(&self.aside)
     }
@@ -238,13 +238,13 @@ impl Study {
         Some(Tune { experiment, trials, seed: 1, seeds, metric, over, range, outer_range })
     }
 
-    /// What a search for step sizes goes by, if there is one.
+    /// The metric that step sizes are tuned by, if they are.
     #[must_use]
-    pub fn sought(&self) -> Option<Metric> {
+    pub fn tuned_by(&self) -> Option<Metric> {
         self.tune.as_ref().map(|table| table.metric)
     }
 
-    /// Everything that is drawn or judged.
+    /// Every metric that is drawn or judged.
     fn metrics(&self) -> Vec<Metric> {
         let mut metrics = self.figures.clone();
         metrics.extend(self.against.iter().filter_map(|name| Metric::named(name)));
@@ -255,7 +255,7 @@ impl Study {
     }
 }
 
-/// Puts one table over another, tables within them too.
+/// Merges one table into another, nested tables included.
 fn merge(under: &mut Table, over: &Table) {
     for (key, value) in over {
         match (under.get_mut(key), value) {

@@ -1,4 +1,4 @@
-//! What the tests of the rules have in common.
+//! Shared by the tests of the rules.
 
 use crate::campaign::{Arm, Results};
 use crate::config::Experiment;

@@ -4,21 +4,21 @@ use crate::metrics::Metric;
 use crate::plot::{escaped, number};
 use crate::record::{Record, Scale};
 
-/// A table: words in its first column, values in the others.
+/// A table: text in its first column, values in the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Table {
-    /// Above it.
+    /// The heading above it.
     pub title: String,
     /// The names of the columns.
     pub head: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
-    /// Whether cells are sentences: all but the last of a row may take several lines.
+    /// Whether cells are sentences: all but the last of a row may wrap.
     pub prose: bool,
 }
 
 impl Table {
-    /// As a part of a page.
+    /// The table as part of a page.
     pub(super) fn html(&self) -> String {
         let row = |cells: &[String], tag: &str| {
             let cells: String =
@@ -37,7 +37,7 @@ impl Table {
 
 /// The first, best and last value of every column, and the iteration of the best one.
 ///
-/// Accuracies are best when large, losses and errors (what is drawn on powers of ten) when small; counts have no best.
+/// Accuracies are best when large, losses and errors (drawn on a logarithmic axis) when small; counts have no best.
 #[must_use]
 pub fn summary(record: &Record) -> Table {
     let head = ["metric", "first", "best", "at iteration", "last"].map(str::to_owned).into();

@@ -1,4 +1,4 @@
-//! Of studies: what is run, and what is refused.
+//! Studies: what is run, and what is refused.
 
 use super::*;
 
@@ -47,24 +47,24 @@ fn arms_are_all_variants_in_all_cases() {
 }
 
 #[test]
-fn step_sizes_are_sought_where_neither_variant_nor_case_keeps_them() {
+fn arms_are_tuned_unless_their_variant_or_case_opts_out() {
     let tune =
         "tune = { trials = 3, quick_trials = 2, metric = \"outer_loss\", range = [0.1, 1.0] }";
     let text = STUDY.replacen("quick =", &format!("{tune}\nquick ="), 1);
-    let sought = |text: &str| -> Vec<bool> {
+    let tuned = |text: &str| -> Vec<bool> {
         let plan = Study::parse(text).unwrap().plan(Mode::Whole, None).unwrap();
         plan.arms.iter().map(|arm| arm.search.is_some()).collect()
     };
-    assert_eq!(sought(STUDY), [false; 4]);
-    assert_eq!(sought(&text), [true; 4]);
+    assert_eq!(tuned(STUDY), [false; 4]);
+    assert_eq!(tuned(&text), [true; 4]);
     let variant = text.replace("name = \"a\",", "name = \"a\", tune = false,");
-    assert_eq!(sought(&variant), [false, true, false, true]);
+    assert_eq!(tuned(&variant), [false, true, false, true]);
     let case = text.replace("name = \"many\"", "name = \"many\", tune = false");
-    assert_eq!(sought(&case), [true, true, false, false]);
+    assert_eq!(tuned(&case), [true, true, false, false]);
 }
 
 #[test]
-fn what_is_measured_besides_is_recorded_and_judges_nothing() {
+fn asides_are_recorded_and_not_counted() {
     let aside = "aside = [{ rule = \"better\", metric = \"consensus\", who = \"a, few\", than = \"b, few\" }]\n";
     let study = Study::parse(&format!("{aside}{STUDY}")).unwrap();
     assert_eq!((study.checks().len(), study.asides().len()), (1, 1));
@@ -74,7 +74,7 @@ fn what_is_measured_besides_is_recorded_and_judges_nothing() {
 }
 
 #[test]
-fn step_sizes_go_with_a_power_of_the_quantity() {
+fn step_sizes_scale_with_a_power_of_the_quantity() {
     let text = STUDY
         .replace("gamma = 0.4, tau = 0.4 } }", "gamma = 0.4, tau = 0.4 } }, steps = -0.5")
         .replace("{ name = \"few\", set", "{ name = \"few\", at = 4, set")
@@ -95,7 +95,7 @@ fn step_sizes_go_with_a_power_of_the_quantity() {
 }
 
 #[test]
-fn what_is_not_a_study_is_told() {
+fn mistakes_in_a_study_are_named() {
     let error = |text: &str| match Study::parse(text) {
         Ok(study) => study.plan(Mode::Whole, None).unwrap_err().to_string(),
         Err(error) => error.to_string(),
