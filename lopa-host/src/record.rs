@@ -165,16 +165,18 @@ impl Record {
     /// Names the line that is wrong.
     pub fn parse(text: &str, column: impl Fn(&str) -> Column) -> Result<Self, RecordError> {
         let mut lines = text.lines().enumerate();
-        let (_, names) = lines
-            .next()
-            .filter(|(_, names)| names.split(',').next() == Some("iteration"))
-            .ok_or(RecordError { line: 1, what: "the first column must be \"iteration\"".into() })?;
+        let (_, names) =
+            lines.next().filter(|(_, names)| names.split(',').next() == Some("iteration")).ok_or(
+                RecordError { line: 1, what: "the first column must be \"iteration\"".into() },
+            )?;
         let mut record = Self::new(names.split(',').map(column).collect());
         for (index, line) in lines {
             let wrong = |what: String| RecordError { line: index + 1, what };
             let value = |word: &str| match word {
                 "" => Ok(None),
-                word => word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is not a number"))),
+                word => {
+                    word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is not a number")))
+                }
             };
             let row: Vec<Option<f64>> = line.split(',').map(value).collect::<Result<_, _>>()?;
             let (found, needed) = (row.len(), record.columns.len());

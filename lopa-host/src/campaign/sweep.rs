@@ -109,7 +109,11 @@ impl Sweep {
     ///
     /// # Errors
     /// Says what is wrong with the file, the data, a value or the metric, before anything runs.
-    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Cell>, CampaignError> {
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        tick: impl Fn() + Sync,
+    ) -> Result<Vec<Cell>, CampaignError> {
         if self.runs() > MOST_RUNS {
             return Err(CampaignError::TooMany(self.runs()));
         }

@@ -119,7 +119,11 @@ impl Tune {
     ///
     /// # Errors
     /// Says what is wrong with the file, the data or the metric.
-    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Trial>, CampaignError> {
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        tick: impl Fn() + Sync,
+    ) -> Result<Vec<Trial>, CampaignError> {
         let mut experiment = self.experiment.clone();
         experiment.run.metrics = Choice::These(vec![self.metric]);
         experiment.run.per_node = false;

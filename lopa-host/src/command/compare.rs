@@ -171,16 +171,18 @@ impl Source {
 
 /// A name for every run: its file's or folder's, numbered where it occurs twice.
 fn names(paths: &[PathBuf]) -> Vec<String> {
-    let stem = |path: &PathBuf| {
-        let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
-        stem.map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
-    };
-    let stems: Vec<String> = paths.iter().map(stem).collect();
+    let stems: Vec<String> = paths.iter().map(|path| stem(path)).collect();
     let number = |(at, stem): (usize, &String)| {
         let before = stems[..at].iter().filter(|other| *other == stem).count();
         if before == 0 { stem.clone() } else { format!("{stem}-{}", before + 1) }
     };
     stems.iter().enumerate().map(number).collect()
+}
+
+/// The name of a file without its ending, or of a folder.
+pub(crate) fn stem(path: &Path) -> String {
+    let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    stem.map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The last values of every run, means over seeds.

@@ -86,7 +86,10 @@ impl Paper {
         }
         for name in left_out {
             let folder = out.join(name);
-            eprintln!("{}: unreadable or written by another version, so not in results.md", folder.display());
+            eprintln!(
+                "{}: unreadable or written by another version, so not in results.md",
+                folder.display()
+            );
         }
         print(&format!("results {}\n", out.display()))
     }
@@ -120,7 +123,10 @@ impl Paper {
             return Ok(vec![Chosen { name, call: quoted(call), text }]);
         }
         let known = STUDIES.map(|(name, _)| name).join(", ");
-        let what = format!("there is no study {:?}: choose all, a .toml file, or one of {known}", self.study);
+        let what = format!(
+            "there is no study {:?}: choose all, a .toml file, or one of {known}",
+            self.study
+        );
         Err(Failure::input(what))
     }
 }

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use lopa_host::campaign::{CampaignError, Cell, Sweep, Values};
+use lopa_host::campaign::{Cell, Sweep, Values};
 use lopa_host::config::{Experiment, Key};
 use lopa_host::metrics::Metric;
 use lopa_host::outputs::{Outputs, explained};
 use lopa_host::report::{Report, Table, averaged};
-use lopa_host::run::RunError;
 
 use super::{Failure, interrupts, progress, threads};
 
@@ -86,10 +85,7 @@ impl SweepCommand {
         let (stop, bar) = (interrupts()?, progress(sweep.runs() as u64, "runs"));
         let cells = sweep.run(stop, || bar.inc(1));
         bar.finish_and_clear();
-        let cells = cells.map_err(|error| match error {
-            CampaignError::Run(RunError::Diverged(_) | RunError::Output(_)) => Failure::run(error),
-            _ => Failure::input(error),
-        })?;
+        let cells = cells.map_err(Failure::input)?;
         self.write(&sweep, &cells, &outputs)?;
         self.show(&sweep, &cells);
         if stop.load(Ordering::Relaxed) {
@@ -176,9 +172,7 @@ fn ranks(sweep: &Sweep, cells: &[Cell]) -> Table {
     };
     Table {
         title: "All combinations".into(),
-        head: ["rank", "step sizes", sweep.metric.name(), "finished seeds"]
-            .map(Into::into)
-            .into(),
+        head: ["rank", "step sizes", sweep.metric.name(), "finished seeds"].map(Into::into).into(),
         rows: cells.iter().enumerate().map(row).collect(),
         prose: false,
     }

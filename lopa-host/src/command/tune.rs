@@ -1,16 +1,16 @@
 //! `lopa tune`: searches for practical step sizes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use lopa_host::campaign::{CampaignError, Trial, Tune, trials_csv};
+use lopa_host::campaign::{Trial, Tune, trials_csv};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::outputs::Outputs;
 use lopa_host::record::Over;
-use lopa_host::run::RunError;
 
+use super::compare::stem;
 use super::sweep::metric;
 use super::{Failure, interrupts, print, progress, threads};
 
@@ -91,11 +91,8 @@ impl TuneCommand {
         let (stop, bar) = (interrupts()?, progress(runs as u64, "runs"));
         let mut found: Vec<(&str, Vec<Trial>)> = Vec::new();
         for (name, tune) in &searches {
-            let trials = tune.run(stop, || bar.inc(1)).map_err(|error| match error {
-                CampaignError::Run(RunError::Output(_)) => Failure::run(error),
-                _ => Failure::input(format!("{name}: {error}")),
-            })?;
-            found.push((name, trials));
+            let trials = tune.run(stop, || bar.inc(1));
+            found.push((name, trials.map_err(|e| Failure::input(format!("{name}: {e}")))?));
         }
         bar.finish_and_clear();
         let rows: Vec<(&str, &[Trial])> = found.iter().map(|(name, t)| (*name, &t[..])).collect();
@@ -131,8 +128,4 @@ impl TuneCommand {
             ))),
         }
     }
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
 }

@@ -8,10 +8,10 @@ use lopa_core::problems::AnyProblem;
 use lopa_core::samples::Samples;
 use rayon::prelude::*;
 
-use super::{Metric, accuracy};
+use super::{Metric, accuracy, column};
 use crate::algorithms::{NodeView, Sent};
 use crate::exact::{Coefficients, Exact, Figures};
-use crate::record::{Column, Record, Scale};
+use crate::record::Record;
 
 /// A node's samples for training, validation and testing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,15 +81,14 @@ impl<'a> Meter<'a> {
     #[must_use]
     pub fn record(&self) -> Record {
         let metrics = self.metrics.iter().map(|metric| metric.column());
-        Record::new(std::iter::once(iteration()).chain(metrics).collect())
+        Record::new(std::iter::once(column("iteration")).chain(metrics).collect())
     }
 
     /// A record of single nodes without rows: the iteration, the node, and its losses and accuracies.
     #[must_use]
     pub fn node_record() -> Record {
-        let node = Column { name: "node".into(), title: "node".into(), scale: Scale::Linear };
-        let own = PER_NODE.into_iter().map(Metric::column);
-        Record::new([iteration(), node].into_iter().chain(own).collect())
+        let own = PER_NODE.map(Metric::column);
+        Record::new(["iteration", "node"].map(column).into_iter().chain(own).collect())
     }
 
     /// Measures the network: a row of [`Meter::record`].
@@ -192,10 +191,6 @@ impl<'a> Meter<'a> {
         };
         nodes.par_iter().enumerate().map(own).collect()
     }
-}
-
-fn iteration() -> Column {
-    Column { name: "iteration".into(), title: "iteration".into(), scale: Scale::Linear }
 }
 
 /// The place of a node's own metric.

@@ -228,11 +228,9 @@ impl Metric {
                 "validation accuracy",
                 "fraction of validation samples classified correctly",
             ),
-            Self::TestAccuracy => (
-                "test_accuracy",
-                "test accuracy",
-                "fraction of test samples classified correctly",
-            ),
+            Self::TestAccuracy => {
+                ("test_accuracy", "test accuracy", "fraction of test samples classified correctly")
+            }
             Self::InnerGradients => {
                 ("inner_gradients", "inner gradients", "inner gradients evaluated per node")
             }

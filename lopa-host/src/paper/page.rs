@@ -80,9 +80,8 @@ pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
 
 /// The step sizes of every arm that was tuned, and its number of trials.
 pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
-    let given = |key: &Key| {
-        account.tuned().any(|(arm, ..)| arm.experiment.algorithm.step(*key).is_some())
-    };
+    let given =
+        |key: &Key| account.tuned().any(|(arm, ..)| arm.experiment.algorithm.step(*key).is_some());
     let keys: Vec<Key> = Key::STEPS.into_iter().filter(given).collect();
     let head = keys.iter().map(|key| key.name().replace('_', " "));
     let row = |(arm, tried, _): (&Arm, usize, bool)| {
