@@ -13,7 +13,7 @@ mod sweep;
 mod tune;
 
 pub(crate) use study::of_case;
-pub use study::{Arm, Measured, Plan, Progress, Results};
+pub use study::{Arm, Measured, Plan, Progress, Results, Searches};
 pub use sweep::{Cell, Sweep, Values};
 pub use tune::{Trial, Tune, trials_csv};
 

@@ -31,6 +31,9 @@ pub struct Arm {
 /// Every arm's records, one per seed in the order of seeds; `None` where the run diverged.
 pub type Results = BTreeMap<String, Vec<Option<Record>>>;
 
+/// The trials of every arm whose step sizes were searched for.
+pub type Searches = Vec<(String, Vec<Trial>)>;
+
 /// What a study runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -66,8 +69,8 @@ pub enum Progress {
 pub struct Measured {
     /// What was run, with the step sizes that were found.
     pub arms: Vec<Arm>,
-    /// The trials of every arm whose step sizes were searched for.
-    pub searches: Vec<(String, Vec<Trial>)>,
+    /// The searches.
+    pub searches: Searches,
     /// The records.
     pub results: Results,
     /// The labels of the nodes, one figure per case, if they are wanted.
@@ -94,7 +97,7 @@ impl Plan {
         &mut self,
         stop: &AtomicBool,
         observe: &(impl Fn(Progress) + Sync),
-    ) -> Result<Option<Vec<(String, Vec<Trial>)>>, CampaignError> {
+    ) -> Result<Option<Searches>, CampaignError> {
         let searches = self.arms.iter().filter_map(|arm| arm.search.as_ref());
         let all = searches.flat_map(Tune::rungs).map(|(trials, _)| trials as u64).sum();
         let done = AtomicU64::new(0);
@@ -165,4 +168,63 @@ pub(crate) fn of_case(mut figure: Figure, case: &str, number: usize) -> Figure {
         *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
     }
     figure
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::metrics::Metric;
+    use crate::record::Over;
+
+    /// Two arms on two seeds; the second is tuned in three trials.
+    fn plan() -> Plan {
+        let text = "[network]\nnodes = 4\n[problem]\nkind = \"quadratic\"\nouter = 3\ninner = 2\n\
+            [algorithm]\nname = \"dgd\"\nalpha = 0.0001\n[run]\niterations = 9\n";
+        let experiment = Experiment::parse(text).unwrap();
+        let (metric, over, range) = (Metric::OuterLoss, Over::Last, [0.01, 0.1]);
+        let search = |experiment: Experiment| {
+            let outer_range = range;
+            Tune { experiment, trials: 3, seed: 1, seeds: 1, metric, over, range, outer_range }
+        };
+        let arm = |name: &str, search| Arm {
+            name: name.into(),
+            variant: name.into(),
+            case: String::new(),
+            quantity: String::new(),
+            at: None,
+            search,
+            experiment: experiment.clone(),
+        };
+        let arms = vec![arm("given", None), arm("tuned", Some(search(experiment.clone())))];
+        Plan { arms, seeds: 2, labels: false }
+    }
+
+    #[test]
+    fn arms_are_tuned_and_measured_with_progress_to_the_end() {
+        let seen = Mutex::new(Vec::new());
+        let measured = plan()
+            .run(&AtomicBool::new(false), |progress| seen.lock().unwrap().push(progress))
+            .unwrap()
+            .unwrap();
+        assert_eq!(measured.results["given"].len(), 2);
+        assert_ne!(measured.results["given"], measured.results["tuned"]);
+        assert_eq!(measured.searches.len(), 1);
+        assert_ne!(measured.arms[0].experiment.algorithm, measured.arms[1].experiment.algorithm);
+        let seen = seen.into_inner().unwrap();
+        // Three trials, the best one again, and that one again; two arms on two seeds of nine rounds.
+        assert!(seen.contains(&Progress::Trials { done: 5, all: 5 }), "{seen:?}");
+        assert_eq!(seen.last(), Some(&Progress::Rounds { done: 36, all: 36 }));
+    }
+
+    #[test]
+    fn a_stopped_study_returns_nothing_and_a_failed_one_names_its_arm() {
+        assert_eq!(plan().run(&AtomicBool::new(true), |_| ()).unwrap(), None);
+        let mut wrong = plan();
+        wrong.arms[0].experiment.algorithm.alpha = -1.0;
+        let error = wrong.run(&AtomicBool::new(false), |_| ()).unwrap_err();
+        assert!(error.to_string().starts_with("given: algorithm.alpha = -1"), "{error}");
+        assert!(std::error::Error::source(&error).is_some());
+    }
 }

@@ -196,16 +196,16 @@ impl Tune {
 
 /// The trials of several searches as a CSV table; the first column is the name of a search.
 #[must_use]
-pub fn trials_csv(searches: &[(&str, &[Trial])], metric: Metric) -> String {
+pub fn trials_csv(searches: &[(impl AsRef<str>, Vec<Trial>)], metric: Metric) -> String {
     let head = ["file", "algorithm", "rung", "trial", "rounds"];
     let names = head.into_iter().chain(Key::STEPS.map(Key::name)).chain([metric.name()]);
     let mut text = csv::line(names);
     for (file, trials) in searches {
-        for Trial { rung, trial, rounds, algorithm, value } in *trials {
+        for Trial { rung, trial, rounds, algorithm, value } in trials {
             let before = [rung.to_string(), trial.to_string(), rounds.to_string()];
             let steps = Key::STEPS.map(|key| csv::maybe(algorithm.step(key)));
-            let cells = [csv::quoted(file), algorithm.name.to_string()].into_iter().chain(before);
-            text += &csv::line(cells.chain(steps).chain([csv::maybe(*value)]));
+            let cells = [csv::quoted(file.as_ref()), algorithm.name.to_string()].into_iter();
+            text += &csv::line(cells.chain(before).chain(steps).chain([csv::maybe(*value)]));
         }
     }
     text
@@ -267,7 +267,7 @@ mod tests {
         let last: Vec<f64> =
             trials.iter().filter(|t| t.rung == 2).filter_map(|trial| trial.value).collect();
         assert!(last.is_sorted() && last.len() == 2, "{last:?}");
-        let text = trials_csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
+        let text = trials_csv(&[("a \"b\"", trials.clone())], Metric::OuterLoss);
         assert_eq!(text.lines().count(), 1 + trials.len());
         assert!(text.lines().all(|line| line.split(',').count() == 12), "{text}");
         // With two seeds the mean counts, and the budget is twice as large.

@@ -95,8 +95,7 @@ impl TuneCommand {
             found.push((name, trials.map_err(|e| Failure::input(format!("{name}: {e}")))?));
         }
         bar.finish_and_clear();
-        let rows: Vec<(&str, &[Trial])> = found.iter().map(|(name, t)| (*name, &t[..])).collect();
-        let table = trials_csv(&rows, self.metric);
+        let table = trials_csv(&found, self.metric);
         outputs.put("tune.csv", table.as_bytes()).map_err(Failure::run)?;
         let mut diverged = Vec::new();
         for ((name, tune), (_, trials)) in searches.iter().zip(&found) {

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::{Check, Finding, Mode, Study, Verdict, page, section};
-use crate::campaign::{Arm, Measured, Trial, trials_csv};
+use crate::campaign::{Arm, Measured, trials_csv};
 use crate::config::AlgorithmTable;
 use crate::csv;
 use crate::files::{self, WriteError};
@@ -114,7 +114,7 @@ impl Account<'_> {
     /// Names the path that could not be written; the tables and pages of an earlier run are then unchanged.
     pub fn write(&self, outputs: &Outputs) -> Result<(), WriteError> {
         let path = |name: &str| outputs.folder().join(name);
-        // A folder whose name is not UTF-8 is the one thing neither format can hold.
+        // The only thing that can fail here is a path that is not UTF-8.
         let wrong = |name, error| WriteError { path: path(name), error };
         let report =
             page::report(self).map_err(|error| wrong("report.html", io::Error::other(error)))?;
@@ -125,10 +125,8 @@ impl Account<'_> {
             ("report.html", report.html()),
             ("section.md", section::markdown(self, &report)),
         ];
-        let rows: Vec<(&str, &[Trial])> =
-            self.measured.searches.iter().map(|(arm, trials)| (&**arm, &trials[..])).collect();
         match self.study.tuned_by() {
-            Some(metric) => all.push(("tune.csv", trials_csv(&rows, metric))),
+            Some(metric) => all.push(("tune.csv", trials_csv(&self.measured.searches, metric))),
             // A search of an earlier run does not belong to this study.
             None => drop(std::fs::remove_file(path("tune.csv"))),
         }

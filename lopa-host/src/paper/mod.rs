@@ -30,7 +30,7 @@
 //! )?;
 //! let plan = study.plan(Mode::Whole, None)?;
 //! let stop = AtomicBool::new(false);
-//! let measured = plan.run(&stop, |_progress| ())?.expect("nobody stopped it");
+//! let measured = plan.run(&stop, |_progress| ())?.expect("it was not stopped");
 //! assert_eq!(measured.results["large"].len(), 3);
 //! let finding = study.checks()[0].judge(&measured.arms, &measured.results);
 //! assert_eq!(finding.verdict, Verdict::Holds, "{}", finding.answer);
