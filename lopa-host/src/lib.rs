@@ -11,15 +11,17 @@
 //! - [`theory`]: the constants, bounds and step sizes of the paper, measured and checked;
 //! - [`chips`]: a network as blobs for chips, what they need, and the boards there is firmware for;
 //! - `fleet`: boards that learn, emulated or real, and the host that looks after them (on Unix);
-//! - [`sweep`]: which step sizes suit a network; [`tune`]: a search for them with a stated budget;
+//! - [`campaign`]: many runs with one purpose: searches for step sizes, and studies;
 //! - [`paper`]: the paper's experiments, each a file with its claim and the rule that judges it;
-//! - [`numerics`]: statistics of runs, numbers for people, and linear algebra;
+//! - [`numerics`]: statistics of runs, numbers for people, and linear algebra; [`csv`]: how every table is written;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: all there is to see of a run, in one page.
 
 pub mod algorithms;
+pub mod campaign;
 mod chance;
 pub mod chips;
 pub mod config;
+pub mod csv;
 pub mod data;
 pub mod exact;
 pub mod fault;
@@ -38,8 +40,6 @@ pub mod quadratics;
 pub mod record;
 pub mod report;
 pub mod run;
-pub mod sweep;
 pub mod theory;
 pub mod topology;
-pub mod tune;
 pub mod words;

@@ -1,26 +1,28 @@
-//! What was measured: a table with a name for every column, as `metrics.csv` has it.
+//! What was measured: a table with named columns, as in `metrics.csv`.
 
 use std::fmt;
 
-/// How a column is best drawn.
+use crate::csv;
+
+/// The axis a column is drawn on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// On even steps: accuracies, counts.
+    /// Linear: accuracies, counts.
     Linear,
-    /// On powers of ten: errors that shrink.
+    /// Logarithmic: errors that shrink.
     Logarithmic,
 }
 
-/// When a figure is looked at.
+/// Which rounds a value is taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// At the end.
+    /// The last one.
     #[default]
     Last,
-    /// All the way: the mean over all recorded rounds, so that who is sooner there is better.
+    /// The mean over all recorded rounds, so that an earlier improvement counts for more.
     Course,
-    /// Once it has settled: the mean over the second half of the recorded rounds.
+    /// The mean over the second half of the recorded rounds, once the run has settled.
     Tail,
 }
 
@@ -39,13 +41,13 @@ impl fmt::Display for Over {
 pub struct Column {
     /// Its name in the file, such as `outer_loss`.
     pub name: String,
-    /// Its name for people, such as "outer loss".
+    /// Its name in charts and tables, such as "outer loss".
     pub title: String,
     /// How it is drawn.
     pub scale: Scale,
 }
 
-/// A table of figures; the first column is the iteration. A figure that does not exist is `None`, and nothing in a file.
+/// A table of values; the first column is the iteration. A value that does not exist is `None`, and empty in a file.
 ///
 /// ```
 /// use lopa_host::record::{Column, Record, Scale};
@@ -53,7 +55,7 @@ pub struct Column {
 /// let mut record = Record::new(vec![column("iteration"), column("loss")]);
 /// record.push(vec![Some(0.0), Some(0.25)]);
 /// assert_eq!(record.csv(), "iteration,loss\n0,0.25\n");
-/// assert_eq!(record.figures("loss").unwrap(), [Some(0.25)]);
+/// assert_eq!(record.values("loss").unwrap(), [Some(0.25)]);
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Record {
@@ -62,21 +64,14 @@ pub struct Record {
 }
 
 /// Why a CSV file is not a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
 pub struct RecordError {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong with it.
     pub what: String,
 }
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for RecordError {}
 
 impl Record {
     /// A table without rows.
@@ -85,13 +80,13 @@ impl Record {
         Self { columns, rows: Vec::new() }
     }
 
-    /// Adds a row; what is missing of it does not exist, what is too much is dropped.
+    /// Adds a row; missing values are `None`, and surplus ones are dropped.
     pub fn push(&mut self, mut row: Vec<Option<f64>>) {
         row.resize(self.columns.len(), None);
         self.rows.push(row);
     }
 
-    /// Keeps the rows that `keep` says.
+    /// Keeps the rows for which `keep` is true.
     pub fn retain(&mut self, keep: impl Fn(&[Option<f64>]) -> bool) {
         self.rows.retain(|row| keep(row));
     }
@@ -110,87 +105,83 @@ impl Record {
 
     /// One column, by its name.
     #[must_use]
-    pub fn figures(&self, name: &str) -> Option<Vec<Option<f64>>> {
+    pub fn values(&self, name: &str) -> Option<Vec<Option<f64>>> {
         let at = self.columns.iter().position(|column| column.name == name)?;
         Some(self.rows.iter().map(|row| row[at]).collect())
     }
 
-    /// The last figure of a column.
+    /// The last value of a column.
     #[must_use]
     pub fn last(&self, name: &str) -> Option<f64> {
-        self.figure(name, Over::Last)
+        self.value(name, Over::Last)
     }
 
-    /// One figure of a column; none if a row it takes has none.
+    /// One value of a column over some rounds; none if any of them has no value.
     ///
     /// ```
     /// use lopa_host::metrics::column;
     /// use lopa_host::record::{Over, Record};
     /// let record = Record::parse("iteration,outer_loss\n0,4\n1,2\n2,1\n3,0\n", column)?;
-    /// assert_eq!(record.figure("outer_loss", Over::Last), Some(0.0));
-    /// assert_eq!(record.figure("outer_loss", Over::Course), Some(1.75));
-    /// assert_eq!(record.figure("outer_loss", Over::Tail), Some(0.5));
+    /// assert_eq!(record.value("outer_loss", Over::Last), Some(0.0));
+    /// assert_eq!(record.value("outer_loss", Over::Course), Some(1.75));
+    /// assert_eq!(record.value("outer_loss", Over::Tail), Some(0.5));
     /// # Ok::<(), lopa_host::record::RecordError>(())
     /// ```
     #[must_use]
-    pub fn figure(&self, name: &str, over: Over) -> Option<f64> {
-        let figures = self.figures(name)?;
+    pub fn value(&self, name: &str, over: Over) -> Option<f64> {
+        let values = self.values(name)?;
         let from = match over {
-            Over::Last => return figures.last().copied().flatten(),
+            Over::Last => return values.last().copied().flatten(),
             Over::Course => 0,
-            Over::Tail => figures.len() / 2,
+            Over::Tail => values.len() / 2,
         };
-        let taken = &figures[from..];
+        let taken = &values[from..];
         let sum = taken.iter().copied().sum::<Option<f64>>()?;
         (!taken.is_empty()).then(|| sum / taken.len() as f64)
     }
 
-    /// The table as a file: numbers that read back to the same bits.
+    /// The table as a CSV file, with numbers that read back to the same bits.
     #[must_use]
     pub fn csv(&self) -> String {
-        format!("{}\n{}", self.names(), self.lines(""))
+        self.names() + &self.lines("")
     }
 
-    /// The names of the columns, with commas between them.
+    /// The line of a CSV file that names the columns.
     #[must_use]
     pub fn names(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-        names.join(",")
+        csv::line(self.columns.iter().map(|column| &column.name))
     }
 
-    /// The rows as a file has them, each behind `before`: several records may share one.
+    /// The rows as lines of a CSV file, each after `before`, so that several records can share a file.
     #[must_use]
     pub fn lines(&self, before: &str) -> String {
-        let mut text = String::new();
-        for row in &self.rows {
-            let words: Vec<String> =
-                row.iter().map(|figure| figure.map_or(String::new(), |a| a.to_string())).collect();
-            text += &format!("{before}{}\n", words.join(","));
-        }
-        text
+        let line = |row: &Vec<Option<f64>>| csv::line(row.iter().copied().map(csv::maybe));
+        self.rows.iter().map(|row| before.to_owned() + &line(row)).collect()
     }
 
-    /// Reads what [`Record::csv`] wrote; `column` says what is known of a name.
+    /// Reads what [`Record::csv`] wrote; `column` describes the column of a name.
     ///
     /// # Errors
-    /// Names the line.
+    /// Names the line that is wrong.
     pub fn parse(text: &str, column: impl Fn(&str) -> Column) -> Result<Self, RecordError> {
         let mut lines = text.lines().enumerate();
-        let (_, names) = lines
-            .next()
-            .filter(|(_, names)| names.split(',').next() == Some("iteration"))
-            .ok_or(RecordError { line: 1, what: "the first column is not \"iteration\"".into() })?;
+        let (_, names) =
+            lines.next().filter(|(_, names)| names.split(',').next() == Some("iteration")).ok_or(
+                RecordError { line: 1, what: "the first column must be \"iteration\"".into() },
+            )?;
         let mut record = Self::new(names.split(',').map(column).collect());
         for (index, line) in lines {
             let wrong = |what: String| RecordError { line: index + 1, what };
-            let figure = |word: &str| match word {
+            let value = |word: &str| match word {
                 "" => Ok(None),
-                word => word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is no number"))),
+                word => {
+                    word.parse().map(Some).map_err(|_| wrong(format!("{word:?} is not a number")))
+                }
             };
-            let row: Vec<Option<f64>> = line.split(',').map(figure).collect::<Result<_, _>>()?;
+            let row: Vec<Option<f64>> = line.split(',').map(value).collect::<Result<_, _>>()?;
             let (found, needed) = (row.len(), record.columns.len());
             if found != needed {
-                return Err(wrong(format!("{found} figures, {needed} are needed")));
+                return Err(wrong(format!("{found} values, expected {needed}")));
             }
             record.rows.push(row);
         }
@@ -207,24 +198,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_reads_back_to_the_same_bits() {
+    fn a_record_reads_back_to_the_same_bits() {
         let mut record = Record::new(["iteration", "a", "b"].map(column).into());
         record.push(vec![Some(0.0), Some(0.1 + 0.2), None]);
         record.push(vec![Some(7.0), Some(1e-300), Some(-0.0)]);
         record.push(vec![Some(8.0)]);
         let read = Record::parse(&record.csv(), column).unwrap();
         assert_eq!(read, record);
-        assert_eq!(read.figures("a").unwrap()[0], Some(0.1 + 0.2));
+        assert_eq!(read.values("a").unwrap()[0], Some(0.1 + 0.2));
         assert_eq!((read.last("a"), read.last("c")), (None, None));
     }
 
     #[test]
-    fn what_is_no_record_is_refused_by_its_line() {
+    fn a_file_that_is_not_a_record_is_refused_with_its_line() {
         for (text, line, what) in [
             ("", 1, "iteration"),
             ("a,b\n", 1, "iteration"),
-            ("iteration,a\n1,2\n3\n", 3, "1 figures, 2 are needed"),
-            ("iteration,a\n1,x\n", 2, "\"x\" is no number"),
+            ("iteration,a\n1,2\n3\n", 3, "1 values, expected 2"),
+            ("iteration,a\n1,x\n", 2, "\"x\" is not a number"),
         ] {
             let error = Record::parse(text, column).unwrap_err();
             assert!(error.line == line && error.what.contains(what), "{error}");

@@ -47,7 +47,7 @@ fn runs_are_drawn_together() {
     for name in ["outer_loss.svg", "outer_loss.png", "test_accuracy.svg"] {
         assert!(path.join("both/figures").join(name).exists(), "{name}");
     }
-    // Folders with results need not be run again, and a name that comes twice is numbered.
+    // Folders with results are not run again, and a name that occurs twice is numbered.
     let said = good(path, &["compare", "both/gt", "alone", "gt.toml", "--out", "again"]);
     assert!(said.contains("alone") && said.contains("gt-2"), "{said}");
     let again = rows(&path.join("again/compare.csv"));
@@ -86,10 +86,10 @@ fn mistakes_are_refused_before_anything_runs() {
         assert!(!path.join("y/sweep.csv").exists());
     };
     sweep(&[], "nothing to try");
-    sweep(&["--alpha", "0.1,x"], "is no list of values: write 0.1,0.2,0.5");
-    sweep(&["--alpha", "1:0.1:5"], "is no list of values");
+    sweep(&["--alpha", "0.1,x"], "is not a list of values: write 0.1,0.2,0.5");
+    sweep(&["--alpha", "1:0.1:5"], "is not a list of values");
     sweep(&["--gamma", "0.5,1.5"], "gamma = 1.5 is out of range");
-    sweep(&["--alpha", "0.1", "--metric", "loss"], "there are outer_loss, inner_loss");
+    sweep(&["--alpha", "0.1", "--metric", "loss"], "choose one of outer_loss, inner_loss");
     sweep(&["--alpha", "0.1", "--metric", "bytes"], "this network has no bytes");
     let many = "0.01:1:500";
     sweep(&["--alpha", many, "--beta", many], "750000 runs are too many");
@@ -104,24 +104,24 @@ fn a_sweep_ranks_what_it_tried() {
     let table = rows(&path.join("s/sweep.csv"));
     assert_eq!(table[0][..7], ["rank", "alpha", "beta", "lambda", "gamma", "tau", "outer_loss"]);
     assert_eq!(table.len(), 5);
-    // The larger step is further after so few rounds; a beta of 900 diverges and comes last.
+    // The larger step gets further in so few rounds; a beta of 900 diverges and ranks last.
     assert_eq!(table[1][1..3], ["0.3", "0.05"], "{told}");
     let losses: Vec<f64> = table[1..3].iter().map(|row| row[6].parse().unwrap()).collect();
     assert!(losses[0] < losses[1], "{told}");
     assert!(table[3..].iter().all(|row| row[2] == "900" && row[6].is_empty() && row[10] == "3"));
     assert!(told.contains("3 of 3 diverged"), "{told}");
-    // A band of three seeds holds its mean.
+    // The band of three seeds contains their mean.
     let [mean, low, high] = [6, 7, 8].map(|at| table[1][at].parse::<f64>().unwrap());
     assert!(low < mean && mean < high);
-    // The best is a file to run, and gives the figure of the first seed.
+    // The best combination is a file that can be run.
     good(path, &["run", "s/best.toml", "--out", "best"]);
     let page = fs::read_to_string(path.join("s/report.html")).unwrap();
     assert!(page.contains("alpha 0.3, beta 0.05") && page.contains("Mean over 3 seeds"));
-    // Whatever the threads do.
+    // The number of threads does not matter.
     let again = [&all[..2], &["--out", "t", "--threads", "1"], &all[4..]].concat();
     good(path, &again);
     assert_eq!(rows(&path.join("t/sweep.csv")), table);
-    // All diverged: that is a failed run.
+    // If every run diverged, the command fails.
     let output = lopa(path, &["sweep", "gt.toml", "--out", "u", "--beta", "900"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("every run diverged"));

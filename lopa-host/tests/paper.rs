@@ -17,7 +17,7 @@ fn the_list_names_every_study() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_refused_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     for (arguments, what) in [
         (
@@ -54,23 +54,23 @@ fn a_study_leaves_its_report_records_and_verdict() {
     assert!(folder.join("figures/rate-hypergradient-0.svg").is_file());
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(
-        page.contains("What heterogeneity costs, and how far nodes differ")
+        page.contains("The cost of heterogeneity, by how far nodes differ")
             && page.contains("This is the quick form")
     );
     let all = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
     let command = "lopa paper rates-difference --quick --seeds 3 --data DIR --out DIR";
-    // Of the page, of the section.
+    // Once for the page, once for the section.
     assert_eq!(all.matches(&format!("```sh\n{command}\n```")).count(), 2, "{all}");
     assert_eq!(study["command"].as_str(), Some(command));
     whole(&dir.path().join("o"), &all);
-    // The same again, to the bit, on other threads.
+    // One thread gives the same bits.
     let output = lopa(dir.path(), &[&arguments[..6], &["p", "--threads", "1"]].concat());
     assert!(output.status.success(), "{}", said(&output));
     let again = fs::read(dir.path().join("p/rates-difference/records.csv")).unwrap();
     assert!(records.as_bytes() == again);
 }
 
-/// A study that needs no data, with everything a study may have.
+/// A study that needs no data, with everything a study can have.
 const OWN: &str = r#"
 title = "Two [ways] | one"
 claim = "a is better"
@@ -103,7 +103,7 @@ algorithm = { alpha = 0.1, beta = 0.1, lambda = 0.1, batch = 4 }
 run = { record_every = 3 }
 "#;
 
-/// Everything a page of results links to is there, and every heading it leads to.
+/// Every file and heading that a results page links to exists.
 fn whole(folder: &Path, page: &str) {
     let links: Vec<&str> = [("](", ')'), ("src=\"", '"')]
         .into_iter()
@@ -123,16 +123,19 @@ fn whole(folder: &Path, page: &str) {
 }
 
 #[test]
-fn what_is_measured_besides_is_shown_and_decides_nothing() {
+fn asides_are_shown_and_not_counted() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("my own.toml"), OWN).unwrap();
     let output = lopa(dir.path(), &["paper", "my own.toml", "--out", "o"]);
     assert!(output.status.success(), "{}", said(&output));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Nobody is better than itself; the asides are of two minds.
-    assert!(printed.starts_with("my own: partly\n  partly: a, K = 9 has a better"), "{printed}");
-    assert!(printed.contains("  also measured, holds: a: inner loss"), "{printed}");
-    assert!(printed.contains("  also measured, does not hold: b: inner loss"), "{printed}");
+    // No arm is better than itself; the asides disagree.
+    assert!(printed.starts_with("my own: partly\n  a, K = 9 has a better"), "{printed}");
+    for (arm, verdict) in [("a", ": holds"), ("b", ": does not hold")] {
+        let aside = format!("  also measured, {arm}: inner loss");
+        let line = printed.lines().find(|line| line.starts_with(&aside));
+        assert!(line.is_some_and(|line| line.ends_with(verdict)), "{printed}");
+    }
     let folder = dir.path().join("o/my own");
     let study: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("study.json")).unwrap()).unwrap();
@@ -148,7 +151,7 @@ fn what_is_measured_besides_is_shown_and_decides_nothing() {
             assert!(folder.join(format!("figures/{figure}.{ending}")).is_file(), "{figure}");
         }
     }
-    // Both variants of the asides are in the chart of their rate; labels are counted as they were dealt.
+    // Both variants of the asides are in the chart of their rate; label counts match the data.
     let rate = fs::read_to_string(folder.join("figures/rate-inner_loss-0.svg")).unwrap();
     assert!(rate.contains(">a (") && rate.contains(">b ("), "{rate}");
     let labels = fs::read_to_string(folder.join("figures/labels-1.svg")).unwrap();
@@ -172,7 +175,7 @@ fn what_is_measured_besides_is_shown_and_decides_nothing() {
     for part in [
         "| [Two \\[ways\\] \\| one](#my-own) | a is better | partly |",
         "\n**Verdict: partly** (whole form, 2 seeds).\n",
-        "\nAlso measured; not counted in the verdict:\n\n| asked | found | verdict |\n|---|---|---|\n| a: inner loss",
+        "\nAlso measured; not counted in the verdict:\n\n| question | answer | verdict |\n|---|---|---|\n| a: inner loss",
         "| arm | alpha | beta | lambda | gamma | tau | trials |\n|---|---|---|---|---|---|---|\n| a, K = 9 | 0.",
         "lopa paper 'my own.toml' --data DIR --out DIR",
         "\n## Where the paper is silent, ambiguous or wrong\n",
@@ -205,12 +208,12 @@ fn a_study_run_again_leaves_the_others_on_the_page() {
     assert!(again.contains("lopa paper all --quick --data DIR"), "{again}");
     assert_eq!(again.matches("(quick form, 2 seeds)").count(), 2, "{again}");
     assert!(complaints.is_empty(), "{complaints}");
-    // What cannot be read is left out, and named.
+    // A study that cannot be read is left out and named.
     fs::write(dir.path().join("o/rates-difference/study.json"), "{").unwrap();
     let (without, complaints) = run(&["own.toml"]);
     assert!(!without.contains("(#rates-difference)") && without.contains("(#own)"), "{without}");
     assert!(complaints.contains("rates-difference: ") && complaints.contains("not in results.md"));
-    // A study that is refused leaves all as it was.
+    // A refused study leaves everything as it was.
     fs::write(dir.path().join("own.toml"), own.replace("check = [{", "check = []\nx = [{"))
         .unwrap();
     let output = lopa(dir.path(), &["paper", "own.toml", "--quick", "--out", "o"]);

@@ -86,7 +86,7 @@ fn quadratics_and_one_file_for_all_run_too() {
     ]);
     let (outcome, states) = run(&quadratic, &dir.path().join("quadratic"));
     assert_eq!(outcome.record.last("test_accuracy"), None);
-    let losses = outcome.record.figures("outer_loss").unwrap();
+    let losses = outcome.record.values("outer_loss").unwrap();
     // The first rounds only find out where the inner solutions are.
     assert!(losses.last() < losses.get(1), "{losses:?}");
     let linked = quadratic.replace("[run]", "[links]\ndrop = 0.1\n[run]");
@@ -122,7 +122,7 @@ fn ten_thousand_nodes_run() {
     ]);
     let (outcome, states) = run(&text, &dir.path().join("many"));
     assert!(outcome.finished && states.len() > 10_000);
-    let losses = outcome.record.figures("outer_loss").unwrap();
+    let losses = outcome.record.values("outer_loss").unwrap();
     assert!(losses.last() < losses.first(), "{losses:?}");
     // A network of so many nodes is no picture.
     assert!(!dir.path().join("many/figures/network.svg").exists());
@@ -140,7 +140,7 @@ fn exact_metrics_fall_and_survive_a_resume() {
     ]);
     let (outcome, _) = run(&text, &dir.path().join("whole"));
     for name in ["hypergradient", "lyapunov", "inner_error", "hv_error"] {
-        let figures = outcome.record.figures(name).unwrap();
+        let figures = outcome.record.values(name).unwrap();
         // Before the inner solutions are found, errors may rise.
         let (early, late) = (figures[1].unwrap(), figures.last().unwrap().unwrap());
         assert!(late < 0.5 * early, "{name}: {figures:?}");

@@ -209,7 +209,7 @@ fn the_bytes_of_the_budget_are_the_bytes_on_the_wire() {
         let blobs = blobs(&prepared, Limits::default(), Form::default()).unwrap();
         let told: u64 = blobs.iter().map(|blob| blob.budget.sent).sum();
         let outcome = prepared.measure(None, |_| ()).unwrap();
-        let bytes = outcome.record.figures("bytes").unwrap().last().copied().flatten().unwrap();
+        let bytes = outcome.record.values("bytes").unwrap().last().copied().flatten().unwrap();
         let ratio = bytes / 30.0 / told as f64;
         // Greetings, and acknowledgements that find no data to ride on, come on top.
         assert!((0.97..1.1).contains(&ratio), "{wiring} {algorithm}: {ratio}");

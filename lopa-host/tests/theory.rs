@@ -175,7 +175,7 @@ fn noisy_runs_stay_below_the_bound() {
     experiment.run.record_every = 1;
     let record = Prepared::new(experiment).unwrap().measure(None, |_| ()).unwrap().record;
     let figures: Vec<f64> =
-        record.figures("hypergradient").unwrap().iter().map(|figure| figure.unwrap()).collect();
+        record.values("hypergradient").unwrap().iter().map(|figure| figure.unwrap()).collect();
     assert_eq!(figures.len(), 61, "rounds 0 to 60");
     let mean = figures.iter().sum::<f64>() / 61.0;
     assert!((own / mean - 1.0).abs() < 1.0e-3, "{own}, not {mean}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lopa_host::config::Experiment;
+use lopa_host::csv;
 use lopa_host::metrics;
 use lopa_host::numerics::number;
 use lopa_host::record::Record;
@@ -13,42 +14,42 @@ use lopa_host::run::{Options, Outcome, Prepared};
 
 use super::{Failure, interrupts, progress, threads};
 
-/// Runs several files and draws them in the same charts.
+/// Runs several experiments and draws them in the same charts.
 ///
-/// A folder of an earlier run may stand for its file. Each run's results go to a folder of its own in the one for the
-/// results, beside the charts, compare.csv with the last figures, and a report.
+/// The folder of an earlier run can take the place of its file. Each run's results are written to a folder of their own,
+/// beside the charts, compare.csv with the last values, and a report.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa compare lg.toml gt.toml --out both\n  \
                         lopa compare lg.toml gt.toml --out both --seeds 5 --against hessian_vectors\n  \
                         lopa compare results-a results-b --out both")]
 pub(crate) struct Compare {
-    /// The files, or folders with results.
+    /// Experiment files (TOML), or folders with results.
     #[arg(required = true, num_args = 2..)]
     runs: Vec<PathBuf>,
-    /// The folder for the results.
+    /// Folder for the results.
     #[arg(long)]
     out: PathBuf,
-    /// The metric along the horizontal axis: iteration, hessian_vectors, bytes, seconds or any other.
+    /// Horizontal axis: iteration, or a metric such as hessian_vectors, bytes or seconds.
     #[arg(long, default_value = "iteration")]
     against: String,
-    /// How many seeds each file gets, counted on from its own: with more than one, means with confidence bands.
+    /// Number of seeds per file, counted up from its own; several give means with confidence bands.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: u16,
-    /// How many threads; all cores if not given. The results do not depend on it.
+    /// Number of threads [default: all cores]. Results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
-/// What there is of a run.
+/// Where the results of a run come from.
 enum Source {
-    /// Yet to be run, once a seed.
+    /// A file, to be run once per seed.
     File(Vec<Prepared>),
-    /// What an earlier run measured.
+    /// The record of an earlier run.
     Folder(Record),
 }
 
 impl Compare {
-    /// Runs what is to be run, and draws all.
+    /// Runs the files, and draws all runs.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         threads(self.threads)?;
         let names = names(&self.runs);
@@ -77,10 +78,10 @@ impl Compare {
                 let done = bar.position();
                 let tick = |round| bar.set_position(done + round);
                 let options = Options { resume: false, stop: Some(interrupts()?) };
-                // The first seed leaves its files; of the others only figures are wanted.
+                // Only the first seed writes files; the others just contribute their records.
                 let outcome = if seed == 0 {
                     let outputs = Outputs::new(self.out.join(name)).map_err(Failure::input)?;
-                    let text = toml::to_string(prepared.experiment()).unwrap_or_default();
+                    let text = toml::to_string(prepared.experiment()).map_err(Failure::input)?;
                     configurations += &format!("# {name}\n{text}\n");
                     prepared.run_with(&outputs, options, tick)
                 } else {
@@ -92,7 +93,7 @@ impl Compare {
                 })?;
                 if !finished {
                     bar.finish_and_clear();
-                    return Err(Failure::run(format!("stopped in the middle of {name}")));
+                    return Err(Failure::run(format!("interrupted while running {name}")));
                 }
                 own.push(record);
             }
@@ -113,13 +114,11 @@ impl Compare {
             return Ok(Source::Folder(record));
         }
         let experiment = Experiment::read(path).map_err(Failure::input)?;
-        let seeded = |seed: u16| {
-            let mut experiment = experiment.clone();
-            experiment.run.seed = experiment.run.seed.wrapping_add(u64::from(seed));
-            Prepared::new(experiment)
-                .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
-        };
-        (0..self.seeds).map(seeded).collect::<Result<_, _>>().map(Source::File)
+        let prepared = experiment.for_seeds(self.seeds).map(Prepared::new);
+        prepared
+            .collect::<Result<_, _>>()
+            .map(Source::File)
+            .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
     }
 
     fn write(
@@ -137,16 +136,16 @@ impl Compare {
         let figures = captioned(averaged(&groups, &self.against));
         if figures.is_empty() {
             let against = &self.against;
-            return Err(Failure::input(format!("no run has a figure for {against}")));
+            return Err(Failure::input(format!("no run has values for {against}")));
         }
         outputs.draw(&figures).map_err(Failure::run)?;
         let last = Last::of(names, records);
         outputs.put("compare.csv", last.csv().as_bytes()).map_err(Failure::run)?;
         let table = last.table();
-        // Runs side by side: metrics go down, as there are more of them.
+        // One column per run, one line per metric: there are more metrics than runs.
         for (at, metric) in table.head.iter().enumerate() {
-            let figures = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
-            println!("{metric:<26}{}", figures.collect::<String>());
+            let values = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
+            println!("{metric:<26}{}", values.collect::<String>());
         }
         println!("{:<26}  {}", "results", self.out.display());
         let report = Report {
@@ -170,13 +169,9 @@ impl Source {
     }
 }
 
-/// A name for every run: its file's or folder's, numbered where it comes twice.
+/// A name for every run: its file's or folder's, numbered where it occurs twice.
 fn names(paths: &[PathBuf]) -> Vec<String> {
-    let stem = |path: &PathBuf| {
-        let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
-        stem.map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
-    };
-    let stems: Vec<String> = paths.iter().map(stem).collect();
+    let stems: Vec<String> = paths.iter().map(|path| stem(path)).collect();
     let number = |(at, stem): (usize, &String)| {
         let before = stems[..at].iter().filter(|other| *other == stem).count();
         if before == 0 { stem.clone() } else { format!("{stem}-{}", before + 1) }
@@ -184,7 +179,13 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     stems.iter().enumerate().map(number).collect()
 }
 
-/// The last figures of every run, means over seeds.
+/// The name of a file without its ending, or of a folder.
+pub(crate) fn stem(path: &Path) -> String {
+    let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    stem.map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The last values of every run, means over seeds.
 struct Last<'a> {
     columns: Vec<&'a str>,
     rows: Vec<(&'a str, Vec<Option<f64>>)>,
@@ -210,29 +211,25 @@ impl<'a> Last<'a> {
     }
 
     fn csv(&self) -> String {
-        let mut text = format!("run,{}\n", self.columns.join(","));
-        for (name, figures) in &self.rows {
-            // A name may be anything a file is called.
-            text += &format!("\"{}\"", name.replace('"', "\"\""));
-            for figure in figures {
-                text += &figure.map_or(",".into(), |figure| format!(",{figure}"));
-            }
-            text.push('\n');
+        let mut text = csv::line(["run"].iter().chain(&self.columns));
+        for (name, values) in &self.rows {
+            let values = values.iter().copied().map(csv::maybe);
+            text += &csv::line([csv::quoted(name)].into_iter().chain(values));
         }
         text
     }
 
-    /// For people; what no run has is left out.
+    /// For the terminal and the report, without metrics that no run has.
     fn table(&self) -> Table {
-        let there = |at: &usize| self.rows.iter().any(|(_, figures)| figures[*at].is_some());
+        let there = |at: &usize| self.rows.iter().any(|(_, values)| values[*at].is_some());
         let shown: Vec<usize> = (0..self.columns.len()).filter(there).collect();
         let head = shown.iter().map(|at| metrics::column(self.columns[*at]).title);
-        let row = |(name, figures): &(&str, Vec<Option<f64>>)| {
-            let cells = shown.iter().map(|at| figures[*at].map_or(String::new(), number));
+        let row = |(name, values): &(&str, Vec<Option<f64>>)| {
+            let cells = shown.iter().map(|at| values[*at].map_or(String::new(), number));
             std::iter::once((*name).to_owned()).chain(cells).collect()
         };
         Table {
-            title: "Last figures".into(),
+            title: "Last values".into(),
             head: std::iter::once("run".to_owned()).chain(head).collect(),
             rows: self.rows.iter().map(row).collect(),
             prose: false,

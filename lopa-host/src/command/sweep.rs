@@ -1,41 +1,41 @@
-//! `lopa sweep`: tries step sizes.
+//! `lopa sweep`: tries combinations of step sizes.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
+use lopa_host::algorithms::Key;
+use lopa_host::campaign::{Cell, Sweep, Values};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::report::{Outputs, captioned};
 use lopa_host::report::{Report, Table, averaged};
-use lopa_host::run::RunError;
-use lopa_host::sweep::{Cell, Step, Sweep, SweepError, Values};
 
 use super::{Failure, interrupts, progress, threads};
 
-/// Tries step sizes: all combinations, each with several seeds, on all cores.
+/// Tries every combination of step sizes, each on several seeds, on all cores.
 ///
-/// Writes sweep.csv with every combination, the best first, a report with the curves of the best and their confidence
-/// bands, and best.toml: the file with the best step sizes in it.
+/// Writes sweep.csv with all combinations from best to worst, a report with curves and confidence bands of the best ones,
+/// and best.toml, the experiment with the best step sizes.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Values are a list, 0.1,0.2,0.5, or a range, 0.01:1:5 for five from 0.01 to 1.\n\n\
+    after_help = "Values are a list, 0.1,0.2,0.5, or a range, 0.01:1:5 for five values from 0.01 to 1.\n\n\
                   Examples:\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5 --beta 0.05,0.1\n  \
                   lopa sweep network.toml --out sweep --alpha 0.1,0.3 --seeds 10 --metric validation_accuracy"
 )]
 pub(crate) struct SweepCommand {
-    /// The file.
+    /// Experiment file (TOML).
     file: PathBuf,
-    /// The folder for the results.
+    /// Folder for the results.
     #[arg(long)]
     out: PathBuf,
-    /// Values of alpha, the step of the outer variable.
+    /// Values of alpha, the step size of the outer variable.
     #[arg(long)]
     alpha: Option<Values>,
-    /// Values of beta, the step of the inner variable.
+    /// Values of beta, the step size of the inner variable.
     #[arg(long)]
     beta: Option<Values>,
-    /// Values of lambda, the step of the Hessian-inverse-vector estimate.
+    /// Values of lambda, the step size of the Hessian-inverse-vector estimate.
     #[arg(long)]
     lambda: Option<Values>,
     /// Values of gamma, the momentum.
@@ -44,16 +44,16 @@ pub(crate) struct SweepCommand {
     /// Values of tau, the relaxation.
     #[arg(long)]
     tau: Option<Values>,
-    /// How many seeds each combination gets, counted on from the file's.
+    /// Number of seeds per combination, counted up from the file's.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: u16,
-    /// What is judged: the last figure of this metric. Not the test accuracy, unless you mean to cheat.
+    /// Metric whose last value ranks the combinations. Avoid test_accuracy: that would tune on the test set.
     #[arg(long, default_value = "outer_loss", value_parser = metric)]
     metric: Metric,
-    /// How many of the best are drawn.
+    /// Number of combinations to draw, from the best.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=40))]
     best: u16,
-    /// How many threads; all cores if not given. The results do not depend on it.
+    /// Number of threads [default: all cores]. Results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
@@ -61,23 +61,23 @@ pub(crate) struct SweepCommand {
 /// A metric by its name.
 pub(crate) fn metric(name: &str) -> Result<Metric, String> {
     let names = || Metric::ALL.map(Metric::name).join(", ");
-    Metric::named(name).ok_or_else(|| format!("there are {}", names()))
+    Metric::named(name).ok_or_else(|| format!("choose one of {}", names()))
 }
 
 impl SweepCommand {
-    /// Runs everything, and says what was best.
+    /// Runs everything, and prints the best combinations.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         threads(self.threads)?;
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let given = [&self.alpha, &self.beta, &self.lambda, &self.gamma, &self.tau];
-        let axes: Vec<(Step, Values)> = Step::ALL
+        let axes: Vec<(Key, Values)> = Key::STEPS
             .into_iter()
             .zip(given)
-            .filter_map(|(step, values)| Some((step, values.clone()?)))
+            .filter_map(|(key, values)| Some((key, values.clone()?)))
             .collect();
         if axes.is_empty() {
             return Err(Failure::input(
-                "nothing to try: give values of a step size, such as --alpha 0.01:1:5",
+                "nothing to try: pass values for at least one step size, such as --alpha 0.01:1:5",
             ));
         }
         let (seeds, metric) = (self.seeds, self.metric);
@@ -86,16 +86,11 @@ impl SweepCommand {
         let (stop, bar) = (interrupts()?, progress(sweep.runs() as u64, "runs"));
         let cells = sweep.run(stop, || bar.inc(1));
         bar.finish_and_clear();
-        let cells = cells.map_err(|error| match error {
-            SweepError::Run(RunError::Diverged(_) | RunError::Output(_)) => Failure::run(error),
-            _ => Failure::input(error),
-        })?;
+        let cells = cells.map_err(Failure::input)?;
         self.write(&sweep, &cells, &outputs)?;
-        self.tell(&sweep, &cells);
+        self.show(&sweep, &cells);
         if stop.load(Ordering::Relaxed) {
-            return Err(Failure::run(
-                "stopped: combinations without a seed that ended are missing",
-            ));
+            return Err(Failure::run("interrupted: unfinished runs were not saved"));
         }
         match cells.first() {
             Some(cell) if !cell.records.is_empty() => Ok(()),
@@ -111,8 +106,7 @@ impl SweepCommand {
         };
         let mut experiment = sweep.experiment.clone();
         experiment.algorithm = best.algorithm.clone();
-        // Plain tables of numbers and words: nothing here can fail to be TOML.
-        let configuration = toml::to_string(&experiment).unwrap_or_default();
+        let configuration = toml::to_string(&experiment).map_err(Failure::run)?;
         outputs.put("best.toml", configuration.as_bytes()).map_err(Failure::run)?;
 
         let labels: Vec<String> = cells.iter().map(|cell| sweep.label(cell)).collect();
@@ -127,14 +121,14 @@ impl SweepCommand {
         let report = Report {
             title: format!("Step sizes of {}", self.file.display()),
             subtitle: format!(
-                "{} combinations, {} seeds each, judged by the last {}",
+                "{} combinations, {} seeds each, ranked by the last {}",
                 cells.len(),
                 sweep.seeds,
                 sweep.metric.column().title
             ),
             tiles: vec![
                 ("best".into(), sweep.label(best)),
-                (sweep.metric.column().title, figure(best)),
+                (sweep.metric.column().title, value(best)),
             ],
             figures,
             tables: vec![ranks(sweep, cells)],
@@ -144,14 +138,14 @@ impl SweepCommand {
         outputs.put("report.html", report.html().as_bytes()).map_err(Failure::run)
     }
 
-    fn tell(&self, sweep: &Sweep, cells: &[Cell]) {
+    fn show(&self, sweep: &Sweep, cells: &[Cell]) {
         println!("rank  {:<20} step sizes", sweep.metric.name());
         for (rank, cell) in cells.iter().take(10).enumerate() {
-            let lost = match cell.diverged {
+            let diverged = match cell.diverged {
                 0 => String::new(),
                 diverged => format!("  ({diverged} of {} diverged)", sweep.seeds),
             };
-            println!("{:>4}  {:<20} {}{lost}", rank + 1, figure(cell), sweep.label(cell));
+            println!("{:>4}  {:<20} {}{diverged}", rank + 1, value(cell), sweep.label(cell));
         }
         if cells.len() > 10 {
             println!("      and {} more", cells.len() - 10);
@@ -160,28 +154,26 @@ impl SweepCommand {
     }
 }
 
-/// The judged figure with its band.
-fn figure(cell: &Cell) -> String {
-    match cell.figure {
+/// The value that ranks a combination, with its band.
+fn value(cell: &Cell) -> String {
+    match cell.value {
         None => "diverged".into(),
-        Some(figure) => match figure.band {
-            None => format!("{:.5}", figure.mean),
-            Some([low, high]) => format!("{:.5} ± {:.5}", figure.mean, (high - low) / 2.0),
+        Some(value) => match value.band {
+            None => format!("{:.5}", value.mean),
+            Some([low, high]) => format!("{:.5} ± {:.5}", value.mean, (high - low) / 2.0),
         },
     }
 }
 
-/// All combinations.
+/// The table of all combinations.
 fn ranks(sweep: &Sweep, cells: &[Cell]) -> Table {
     let row = |(rank, cell): (usize, &Cell)| {
         let seeds = format!("{} of {}", cell.records.len(), sweep.seeds);
-        vec![(rank + 1).to_string(), sweep.label(cell), figure(cell), seeds]
+        vec![(rank + 1).to_string(), sweep.label(cell), value(cell), seeds]
     };
     Table {
         title: "All combinations".into(),
-        head: ["rank", "step sizes", sweep.metric.name(), "seeds that ended"]
-            .map(Into::into)
-            .into(),
+        head: ["rank", "step sizes", sweep.metric.name(), "finished seeds"].map(Into::into).into(),
         rows: cells.iter().enumerate().map(row).collect(),
         prose: false,
     }

@@ -1,61 +1,61 @@
-//! `lopa tune`: searches practical step sizes.
+//! `lopa tune`: searches for practical step sizes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use clap::Args;
+use lopa_host::campaign::{Trial, Tune, trials_csv};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::record::Over;
 use lopa_host::report::Outputs;
-use lopa_host::run::RunError;
-use lopa_host::sweep::SweepError;
-use lopa_host::tune::{Trial, Tune, csv};
 
+use super::compare::stem;
 use super::sweep::metric;
 use super::{Failure, interrupts, print, progress, threads};
 
-/// Searches practical step sizes with a stated budget, the same for every file.
+/// Searches for practical step sizes with a stated budget, the same for every file.
 ///
-/// Log-uniform random step sizes, and successive halving: all trials run for a ninth of the rounds, the best third for a
-/// third, the best third of those for all. The first trial is the file as it is. Algorithms that share a step size are
-/// tried with the same draws of it. Writes tune.csv with every trial and each file with its best step sizes in it.
+/// Step sizes are drawn log-uniformly, then successive halving picks the best: all trials run for a ninth of the rounds,
+/// the best third of them for a third, and the best third of those for all. The first trial is the file unchanged.
+/// Algorithms that share a step size are tried with the same draws of it. Writes tune.csv with every trial, and a copy of
+/// each file with its best step sizes.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa tune network.toml --out tuned\n  \
                         lopa tune lopa.toml spdb.toml ma-dsbo.toml --out tuned --trials 81 --seed 2")]
 pub(crate) struct TuneCommand {
-    /// The files.
+    /// Experiment files (TOML).
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The folder for the results.
+    /// Folder for the results.
     #[arg(long)]
     out: PathBuf,
-    /// How many step sizes each file gets.
+    /// Number of trials per file.
     #[arg(long, default_value_t = 27, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     trials: u16,
-    /// The seed of the search.
+    /// Seed of the search.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// On how many of a network's seeds each trial runs: the mean is judged, and who diverges on one is out.
+    /// Number of seeds each trial runs on: the mean counts, and trials that diverge on any seed are discarded.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     seeds: u16,
-    /// What is judged: the last figure of this metric. Not the test accuracy, unless you mean to cheat.
+    /// Metric whose last value is optimised. Avoid test_accuracy: that would tune on the test set.
     #[arg(long, default_value = "outer_loss", value_parser = metric)]
     metric: Metric,
-    /// Where beta and lambda are sought, FROM:TO; and the alpha of a method with one level.
+    /// Range of beta and lambda, FROM:TO, and of alpha for single-level methods.
     #[arg(long, default_value = "0.001:1", value_parser = range)]
     range: [f32; 2],
-    /// Where alpha is sought, FROM:TO; as --range if not given. Hyper-parameters of many features may want hundreds.
+    /// Range of alpha, FROM:TO [default: that of --range]. Hyper-parameters of many features may need hundreds.
     #[arg(long, value_parser = range)]
     outer_range: Option<[f32; 2]>,
-    /// How many threads; all cores if not given. The results do not depend on it.
+    /// Number of threads [default: all cores]. Results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
 fn range(text: &str) -> Result<[f32; 2], String> {
     let wrong =
-        || format!("{text:?} is no range: write 0.001:1, from a number above 0 to a larger one");
+        || format!("{text:?} is not a range: write 0.001:1, from a number above 0 to a larger one");
     let (low, high) = text.split_once(':').ok_or_else(wrong)?;
     match (low.trim().parse(), high.trim().parse()) {
         (Ok(low), Ok(high)) if 0.0 < low && low < high && high < f32::INFINITY => Ok([low, high]),
@@ -64,7 +64,7 @@ fn range(text: &str) -> Result<[f32; 2], String> {
 }
 
 impl TuneCommand {
-    /// Searches for every file, and says what was best.
+    /// Searches for every file, and prints the best step sizes.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         threads(self.threads)?;
         let mut searches = Vec::new();
@@ -84,56 +84,47 @@ impl TuneCommand {
         }
         let names: Vec<&String> = searches.iter().map(|(name, _)| name).collect();
         if let Some(name) = names.iter().enumerate().find(|(i, a)| names[..*i].contains(a)) {
-            return Err(Failure::input(format!("two files are called {}: rename one", name.1)));
+            return Err(Failure::input(format!("two files are named {}: rename one", name.1)));
         }
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
         let runs: usize = searches.iter().flat_map(|(_, tune)| tune.rungs()).map(|r| r.0).sum();
         let (stop, bar) = (interrupts()?, progress(runs as u64, "runs"));
         let mut found: Vec<(&str, Vec<Trial>)> = Vec::new();
         for (name, tune) in &searches {
-            let trials = tune.run(stop, || bar.inc(1)).map_err(|error| match error {
-                SweepError::Run(RunError::Output(_)) => Failure::run(error),
-                _ => Failure::input(format!("{name}: {error}")),
-            })?;
-            found.push((name, trials));
+            let trials = tune.run(stop, || bar.inc(1));
+            found.push((name, trials.map_err(|e| Failure::input(format!("{name}: {e}")))?));
         }
         bar.finish_and_clear();
-        let rows: Vec<(&str, &[Trial])> = found.iter().map(|(name, t)| (*name, &t[..])).collect();
-        let table = csv(&rows, self.metric);
+        let table = trials_csv(&found, self.metric);
         outputs.put("tune.csv", table.as_bytes()).map_err(Failure::run)?;
-        let mut lost = Vec::new();
+        let mut diverged = Vec::new();
         for ((name, tune), (_, trials)) in searches.iter().zip(&found) {
-            let Some(Trial { algorithm, figure: Some(figure), rounds, .. }) = trials.first() else {
-                lost.push(name.as_str());
+            let Some(Trial { algorithm, value: Some(value), rounds, .. }) = trials.first() else {
+                diverged.push(name.as_str());
                 continue;
             };
             let mut experiment = tune.experiment.clone();
             experiment.algorithm = algorithm.clone();
-            // Plain tables of numbers and words: nothing here can fail to be TOML.
-            let text = toml::to_string(&experiment).unwrap_or_default();
+            let text = toml::to_string(&experiment).map_err(Failure::run)?;
             outputs.put(&format!("{name}.toml"), text.as_bytes()).map_err(Failure::run)?;
             let [best, budget] = [*rounds, tune.budget()];
             print(&format!(
-                "{name}: {} {figure:.6} after {best} rounds; {} trials, {budget} rounds in all\n\n[algorithm]\n{}\n",
+                "{name}: {} {value:.6} after {best} rounds; {} trials, {budget} rounds in total\n\n[algorithm]\n{}\n",
                 self.metric.name(),
                 self.trials,
-                toml::to_string(algorithm).unwrap_or_default(),
+                toml::to_string(algorithm).map_err(Failure::run)?,
             ))?;
         }
         print(&format!("results {}\n", self.out.display()))?;
         if stop.load(Ordering::Relaxed) {
-            return Err(Failure::run("stopped: what had not ended is missing"));
+            return Err(Failure::run("interrupted: unfinished trials were not saved"));
         }
-        match &lost[..] {
+        match &diverged[..] {
             [] => Ok(()),
-            lost => Err(Failure::run(format!(
-                "every trial diverged: {}; try a lower --range",
-                lost.join(", ")
+            names => Err(Failure::run(format!(
+                "every trial diverged for {}: try a lower --range",
+                names.join(", ")
             ))),
         }
     }
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
 }

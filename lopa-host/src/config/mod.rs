@@ -186,6 +186,15 @@ impl Experiment {
         Ok(())
     }
 
+    /// The experiment with each of `count` seeds, counted up from its own.
+    pub fn for_seeds(&self, count: u16) -> impl Iterator<Item = Self> {
+        (0..u64::from(count)).map(|more| {
+            let mut experiment = self.clone();
+            experiment.run.seed = self.run.seed.wrapping_add(more);
+            experiment
+        })
+    }
+
     /// LoPA's step sizes.
     ///
     /// # Errors

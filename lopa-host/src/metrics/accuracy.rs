@@ -1,9 +1,9 @@
-//! How often a model is right.
+//! The accuracy of a model.
 
 use lopa_core::samples::{LabelKind, Row, Samples};
 
-/// The share of samples whose label `predict` tells right; of real labels, one minus the squared error over that of the
-/// mean. Nothing if it cannot tell.
+/// The fraction of samples that `predict` classifies correctly; for real labels R², one minus the squared error divided by
+/// that of the mean. None if it cannot predict.
 #[must_use]
 pub fn accuracy<'a>(
     samples: &Samples<'a>,
@@ -14,10 +14,10 @@ pub fn accuracy<'a>(
     let mean = (0..samples.len()).map(|i| f64::from(samples.label(i))).sum::<f64>() / len;
     let (mut right, mut error, mut spread) = (0.0, 0.0, 0.0);
     for index in 0..samples.len() {
-        let said = f64::from(predict(samples.row(index))?);
+        let predicted = f64::from(predict(samples.row(index))?);
         let label = f64::from(samples.label(index));
-        right += f64::from(u8::from(said == label));
-        error += (said - label) * (said - label);
+        right += f64::from(u8::from(predicted == label));
+        error += (predicted - label) * (predicted - label);
         spread += (label - mean) * (label - mean);
     }
     Some(if real { 1.0 - error / spread.max(f64::MIN_POSITIVE) } else { right / len })

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Metric;
 
-/// A list of names, "default" or "all".
+/// The metrics of a run: a list of names, "default" or "all".
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Choice {
     /// [`Metric::DEFAULT`].

@@ -8,49 +8,49 @@ use lopa_core::problems::AnyProblem;
 use lopa_core::samples::Samples;
 use rayon::prelude::*;
 
-use super::{Metric, accuracy};
+use super::{Metric, accuracy, column};
 use crate::algorithms::{NodeView, Sent};
 use crate::exact::{Exact, Measurement};
 use crate::network::Traffic;
 use crate::numerics::vector::{mean, squared_distance};
-use crate::record::{Column, Record, Scale};
+use crate::record::Record;
 use crate::theory::Coefficients;
 
-/// A node's samples: to learn from, to choose by, to be judged by.
+/// A node's samples for training, validation and testing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeSamples<'a> {
-    /// For the inner problem.
+    /// Training samples, for the inner problem.
     pub train: Samples<'a>,
-    /// For the outer problem.
+    /// Validation samples, for the outer problem.
     pub validation: Samples<'a>,
-    /// For the judge; none if there is no test set.
+    /// Test samples, if there are any.
     pub test: Option<Samples<'a>>,
 }
 
-/// What is not to be seen in the nodes.
+/// Totals that the nodes themselves do not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Totals {
     /// What a node sent to each of its neighbours.
     pub sent: Sent,
     /// What all nodes sent over their links, if there are links.
     pub traffic: Option<Traffic>,
-    /// Seconds of computing rounds.
+    /// Seconds spent computing rounds.
     pub seconds: f64,
     /// Whether nodes agree on θ, and x is fixed.
     pub single_level: bool,
 }
 
-/// Measures the chosen figures, round after round.
+/// Measures the chosen metrics, round after round.
 #[derive(Debug)]
 pub struct Meter<'a> {
     metrics: Vec<Metric>,
-    /// None where problems know no samples.
+    /// Empty for problems without samples.
     samples: Vec<NodeSamples<'a>>,
-    /// The weights of the Lyapunov function, if it is wanted.
+    /// The weights of the Lyapunov function, if it is measured.
     coefficients: Option<Coefficients>,
 }
 
-/// The figures of single nodes, in the order of [`Meter::node_columns`].
+/// The metrics of single nodes, in the order of the columns of [`Meter::node_record`].
 const PER_NODE: [Metric; 5] = [
     Metric::OuterLoss,
     Metric::InnerLoss,
@@ -60,8 +60,8 @@ const PER_NODE: [Metric; 5] = [
 ];
 
 impl<'a> Meter<'a> {
-    /// Measures these metrics; `samples` are the nodes' own, none for problems without samples; without
-    /// `coefficients` there is no Lyapunov function.
+    /// Measures these metrics. `samples` are the nodes' own, empty for problems without samples; the Lyapunov function
+    /// needs `coefficients`.
     #[must_use]
     pub const fn new(
         metrics: Vec<Metric>,
@@ -75,15 +75,14 @@ impl<'a> Meter<'a> {
     #[must_use]
     pub fn record(&self) -> Record {
         let metrics = self.metrics.iter().map(|metric| metric.column());
-        Record::new(std::iter::once(iteration()).chain(metrics).collect())
+        Record::new(std::iter::once(column("iteration")).chain(metrics).collect())
     }
 
     /// A record of single nodes without rows: the iteration, the node, and its losses and accuracies.
     #[must_use]
     pub fn node_record() -> Record {
-        let node = Column { name: "node".into(), title: "node".into(), scale: Scale::Linear };
-        let own = PER_NODE.into_iter().map(Metric::column);
-        Record::new([iteration(), node].into_iter().chain(own).collect())
+        let own = PER_NODE.map(Metric::column);
+        Record::new(["iteration", "node"].map(column).into_iter().chain(own).collect())
     }
 
     /// Measures the network: a row of [`Meter::record`].
@@ -98,12 +97,12 @@ impl<'a> Meter<'a> {
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
         let exact = |of: fn(&Measurement) -> f64| exact.as_ref().map(of);
-        // Nodes that truncate their series at random do not all do the same.
+        // A mean: nodes that truncate their series at random evaluate different numbers of products.
         let count = |index: usize| {
             let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
             (!nodes.is_empty()).then(|| sum as f64 / nodes.len() as f64)
         };
-        let figure = |metric: &Metric| match metric {
+        let value = |metric: &Metric| match metric {
             Metric::OuterLoss
             | Metric::InnerLoss
             | Metric::TrainAccuracy
@@ -115,8 +114,8 @@ impl<'a> Meter<'a> {
             Metric::Consensus if single_level => Some(consensus(nodes, |node| node.theta)),
             Metric::Consensus => Some(consensus(nodes, |node| node.x)),
             Metric::Tracking => tracking(nodes),
-            Metric::Hypergradient => exact(|figures| figures.hypergradient),
-            Metric::InnerError => exact(|figures| figures.inner_error),
+            Metric::Hypergradient => exact(|values| values.hypergradient),
+            Metric::InnerError => exact(|values| values.inner_error),
             Metric::HvError => {
                 nodes.first().and_then(|node| node.v).and_then(|_| exact(|f| f.hv_error))
             }
@@ -137,7 +136,7 @@ impl<'a> Meter<'a> {
             Metric::Seconds => Some(seconds),
         };
         let iteration = nodes.first().map_or(0, |node| node.round) as f64;
-        std::iter::once(Some(iteration)).chain(self.metrics.iter().map(figure)).collect()
+        std::iter::once(Some(iteration)).chain(self.metrics.iter().map(value)).collect()
     }
 
     /// Measures single nodes: rows of [`Meter::node_record`].
@@ -151,15 +150,15 @@ impl<'a> Meter<'a> {
         own.into_iter().enumerate().map(row).collect()
     }
 
-    /// Exact figures, if any are wanted; none where x has left the range in which the problems can be evaluated.
+    /// Exact values, if any are wanted; none where x has left the range in which the problems can be evaluated.
     ///
-    /// Solutions are sought from the nodes' own variables and not from the last ones, so that a run that was stopped
-    /// and resumed measures the same bits.
+    /// The solvers start from the nodes' own variables and not from the previous solutions, so that a run that was
+    /// stopped and resumed measures the same bits.
     fn exact(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Measurement> {
         if !self.metrics.iter().any(|metric| metric.is_exact()) {
             return None;
         }
-        // Where an algorithm has no such variable, no figure of it is shown.
+        // Zeros stand for variables that an algorithm does not have; metrics of those are not shown.
         let longest = nodes.iter().map(|node| node.x.len().max(node.theta.len())).max();
         let zeros = vec![0.0; longest.unwrap_or(0)];
         let nodes = nodes.iter().map(|node| {
@@ -175,7 +174,7 @@ impl<'a> Meter<'a> {
         Exact::default().measure(nodes).ok()
     }
 
-    /// Every node's own figures as far as they are wanted, in order of the nodes' numbers whatever the threads do.
+    /// Every node's own values as far as they are wanted, in the order of the nodes.
     fn own(
         &self,
         nodes: &[NodeView<'_, AnyProblem<'_>>],
@@ -188,16 +187,12 @@ impl<'a> Meter<'a> {
     }
 }
 
-fn iteration() -> Column {
-    Column { name: "iteration".into(), title: "iteration".into(), scale: Scale::Linear }
-}
-
-/// Where a node's own figure stands.
+/// The place of a node's own metric.
 fn place(metric: Metric) -> usize {
     PER_NODE.iter().position(|own| *own == metric).unwrap_or(0)
 }
 
-/// One node's figures.
+/// One node's values.
 fn own(
     node: &NodeView<'_, AnyProblem<'_>>,
     samples: Option<&NodeSamples<'_>>,
@@ -238,7 +233,7 @@ fn consensus<'n>(
         / nodes.len().max(1) as f64
 }
 
-/// Nothing where nothing is tracked.
+/// None for algorithms without tracking.
 fn tracking(nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<f64> {
     if nodes.iter().any(|node| node.y.is_none() || node.z.is_none()) {
         return None;

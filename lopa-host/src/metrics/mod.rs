@@ -1,6 +1,6 @@
-//! How a network learns: figures, chosen for each run.
+//! Metrics: what a run measures of its network.
 //!
-//! Means are over the nodes; losses and accuracies are over whole sets, not batches.
+//! Means are over the nodes; losses and accuracies are over whole data sets, not batches.
 
 mod accuracy;
 mod choice;
@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Column, Scale};
 
-/// A figure, and a column of `metrics.csv`.
+/// A metric, and its column of `metrics.csv`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// The mean of f_i at the node's own x and θ.
     OuterLoss,
-    /// The mean of g_i there.
+    /// The mean of g_i at the same point.
     InnerLoss,
-    /// The mean squared distance of x from its mean; of θ with single-level methods, whose x is fixed.
+    /// The mean squared distance of x from its mean, or of θ for single-level methods, whose x is fixed.
     Consensus,
     /// The squared distance of the mean of y from the mean of z.
     Tracking,
@@ -32,17 +32,17 @@ pub enum Metric {
     InnerError,
     /// The mean of ‖v - v*(x̄)‖².
     HvError,
-    /// ‖∇Φ(x̄) - z̄‖²: how far the direction in which the mean of x goes is from the exact one.
+    /// ‖∇Φ(x̄) - z̄‖²: how far the direction of the mean of x is from the exact hypergradient.
     AverageVarianceError,
     /// The paper's Lyapunov function, with constants measured where the run starts.
     Lyapunov,
-    /// The share of training samples told right; of real labels, one minus the relative squared error.
+    /// The fraction of training samples classified correctly; for real labels, one minus the relative squared error.
     TrainAccuracy,
-    /// The same of validation samples.
+    /// The same for validation samples.
     ValidationAccuracy,
-    /// The same of test samples.
+    /// The same for test samples.
     TestAccuracy,
-    /// How often a node evaluated ∇θ g, a mean over the nodes as all counts are.
+    /// How often a node evaluated ∇θ g; a mean over the nodes, like all counts.
     InnerGradients,
     /// How often a node evaluated ∇²θθ g · v.
     HessianVectors,
@@ -60,7 +60,7 @@ pub enum Metric {
     Bytes,
     /// Frames that all nodes sent.
     Frames,
-    /// Seconds of computing rounds, measuring left out.
+    /// Seconds spent computing rounds, without measuring.
     Seconds,
 }
 
@@ -91,7 +91,7 @@ impl Metric {
         Self::Seconds,
     ];
 
-    /// The ones of a run that does not choose: all that cost next to nothing.
+    /// Those of a run that does not choose: all that cost next to nothing.
     pub const DEFAULT: [Self; 13] = [
         Self::OuterLoss,
         Self::InnerLoss,
@@ -114,7 +114,7 @@ impl Metric {
         self.words().0
     }
 
-    /// What it is, in a sentence for people.
+    /// What it means, in a sentence.
     #[must_use]
     pub const fn about(self) -> &'static str {
         self.words().2
@@ -133,7 +133,7 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// Whether it takes the inner problems' solutions, which cost about a hundred rounds.
+    /// Whether it needs the solutions of the inner problems, which cost about as much as a hundred rounds.
     #[must_use]
     pub const fn is_exact(self) -> bool {
         matches!(
@@ -146,10 +146,13 @@ impl Metric {
         )
     }
 
-    /// Whether it should be large.
+    /// Which way is better: 1 where a larger value is, -1 where a smaller one is.
     #[must_use]
-    pub const fn more_is_better(self) -> bool {
-        matches!(self, Self::TrainAccuracy | Self::ValidationAccuracy | Self::TestAccuracy)
+    pub const fn sign(self) -> f64 {
+        match self {
+            Self::TrainAccuracy | Self::ValidationAccuracy | Self::TestAccuracy => 1.0,
+            _ => -1.0,
+        }
     }
 
     const fn scale(self) -> Scale {
@@ -162,7 +165,7 @@ impl Metric {
             | Self::InnerError
             | Self::HvError
             | Self::AverageVarianceError => Scale::Logarithmic,
-            // V may be negative where Φ is.
+            // V may be negative, as Φ may be.
             _ => Scale::Linear,
         }
     }
@@ -182,12 +185,12 @@ impl Metric {
             Self::Consensus => (
                 "consensus",
                 "consensus error",
-                "mean squared distance of x from the network's mean; of theta with single-level methods",
+                "mean squared distance of x from the network's mean, or of theta for single-level methods",
             ),
             Self::Tracking => (
                 "tracking",
                 "tracking error",
-                "squared distance of the mean of y from the mean of z: rounding alone with gradient tracking",
+                "squared distance of the mean of y from the mean of z: only rounding errors with gradient tracking",
             ),
             Self::Hypergradient => (
                 "hypergradient",
@@ -203,56 +206,58 @@ impl Metric {
             Self::HvError => (
                 "hv_error",
                 "Hv error",
-                "mean squared distance of v from the exact Hessian-inverse-vector product there",
+                "mean squared distance of v from the exact Hessian-inverse-vector product at the mean of x",
             ),
             Self::AverageVarianceError => (
                 "average_variance_error",
                 "average variance error",
-                "squared distance of the mean of z, the direction x takes, from the exact hypergradient",
+                "squared distance of the mean of z, the direction of x, from the exact hypergradient",
             ),
             Self::Lyapunov => (
                 "lyapunov",
                 "Lyapunov function",
                 "the paper's V: outer objective and all errors, weighted by constants measured at the start",
             ),
-            Self::TrainAccuracy => {
-                ("train_accuracy", "training accuracy", "share of training samples told right")
-            }
+            Self::TrainAccuracy => (
+                "train_accuracy",
+                "training accuracy",
+                "fraction of training samples classified correctly",
+            ),
             Self::ValidationAccuracy => (
                 "validation_accuracy",
                 "validation accuracy",
-                "share of validation samples told right",
+                "fraction of validation samples classified correctly",
             ),
             Self::TestAccuracy => {
-                ("test_accuracy", "test accuracy", "share of test samples told right")
+                ("test_accuracy", "test accuracy", "fraction of test samples classified correctly")
             }
             Self::InnerGradients => {
-                ("inner_gradients", "inner gradients", "inner gradients a node evaluated")
+                ("inner_gradients", "inner gradients", "inner gradients evaluated per node")
             }
             Self::HessianVectors => (
                 "hessian_vectors",
                 "Hessian-vector products",
-                "Hessian-vector products a node evaluated",
+                "Hessian-vector products evaluated per node",
             ),
             Self::CrossVectors => (
                 "cross_vectors",
                 "cross products",
-                "cross Jacobian-vector products a node evaluated",
+                "cross Jacobian-vector products evaluated per node",
             ),
             Self::OuterGradientsInner => (
                 "outer_gradients_inner",
                 "outer gradients in theta",
-                "outer gradients in the inner variable a node evaluated",
+                "outer gradients in the inner variable, evaluated per node",
             ),
             Self::OuterGradientsOuter => (
                 "outer_gradients_outer",
                 "outer gradients in x",
-                "outer gradients in the outer variable a node evaluated",
+                "outer gradients in the outer variable, evaluated per node",
             ),
             Self::Vectors => (
                 "vectors",
                 "vectors sent",
-                "vectors a node sent to each of its neighbours, repeats over links left out",
+                "vectors a node sent to each of its neighbours, without retransmissions",
             ),
             Self::Floats => (
                 "floats",
@@ -264,13 +269,13 @@ impl Metric {
                 ("frames", "frames sent", "frames that all nodes sent over their links")
             }
             Self::Seconds => {
-                ("seconds", "seconds", "seconds of computing rounds, measuring left out")
+                ("seconds", "seconds", "seconds spent computing rounds, without measuring")
             }
         }
     }
 }
 
-/// The column of a name that may be no metric's: `metrics.csv` of another version has it too.
+/// The column of any name, also one that is not a metric: another version may have written it.
 #[must_use]
 pub fn column(name: &str) -> Column {
     Metric::named(name).map_or_else(
@@ -284,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_same_in_a_file_and_in_a_table() {
+    fn a_metric_has_one_name_in_files_and_tables() {
         for metric in Metric::ALL {
             let json = serde_json::to_string(&metric).unwrap();
             assert_eq!(json, format!("{:?}", metric.name()));

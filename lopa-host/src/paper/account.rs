@@ -1,38 +1,34 @@
-//! What came of a study, and the files that tell it.
+//! The results of a study, and the files that hold them.
+
+use std::io;
 
 use serde::Serialize;
 
-use super::{Arm, Finding, Mode, Results, Study, Verdict, page, section};
+use super::{Check, Finding, Mode, Study, Verdict, page, section};
 use crate::algorithms::AlgorithmTable;
+use crate::campaign::{Arm, Measured, trials_csv};
+use crate::csv;
 use crate::files::{self, WriteError};
-use crate::report::Figure;
 use crate::report::Outputs;
-use crate::tune::{Trial, csv};
 
-/// What came of a study.
+/// The results of a study.
 #[derive(Debug, Clone)]
 pub struct Account<'a> {
-    /// Its name, and that of its folder.
+    /// Its name, which is also its folder's.
     pub name: &'a str,
-    /// What names it on a command line: its name, or its file.
+    /// How the command line names it: its name, or its file.
     pub call: &'a str,
-    /// The options behind that: those that matter, and where data and results are.
+    /// The options that follow: those that change results, and where data and results are.
     pub options: &'a str,
-    /// What was asked.
+    /// The study.
     pub study: &'a Study,
-    /// What was run, with the step sizes that were found.
-    pub arms: &'a [Arm],
-    /// How much time there was.
+    /// Whether it ran in full.
     pub mode: Mode,
-    /// The search for the step sizes of every arm; none if they are the study's.
-    pub searches: &'a [(String, Vec<Trial>)],
     /// What was measured.
-    pub results: &'a Results,
-    /// The labels of the nodes, a figure a case, if they are wanted.
-    pub labels: &'a [Figure],
+    pub measured: &'a Measured,
 }
 
-/// A study in `study.json`.
+/// The contents of `study.json`.
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
     study: &'a str,
@@ -51,7 +47,7 @@ struct Summary<'a> {
     options: &'a str,
 }
 
-/// What was found for an arm.
+/// The step sizes that a search found for an arm.
 #[derive(Debug, Serialize)]
 struct Steps<'a> {
     arm: &'a str,
@@ -60,80 +56,86 @@ struct Steps<'a> {
 }
 
 impl Account<'_> {
-    /// What judges the claim.
+    /// The findings that judge the claim.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        self.study.checks().iter().map(|check| check.judge(self.arms, self.results)).collect()
+        self.judged(self.study.checks())
     }
 
-    /// What is worth knowing besides.
+    /// Further findings, which do not count in the verdict.
     #[must_use]
     pub fn asides(&self) -> Vec<Finding> {
-        self.study.asides().iter().map(|check| check.judge(self.arms, self.results)).collect()
+        self.judged(self.study.asides())
     }
 
-    /// What gives it again.
+    fn judged(&self, checks: &[Check]) -> Vec<Finding> {
+        let Measured { arms, results, .. } = self.measured;
+        checks.iter().map(|check| check.judge(arms, results)).collect()
+    }
+
+    /// The command that reproduces it.
     #[must_use]
     pub fn command(&self) -> String {
         format!("lopa paper {} {}", self.call, self.options)
     }
 
-    /// On how many seeds every arm ran.
+    /// How many seeds every arm ran on.
     #[must_use]
     pub fn seeds(&self) -> usize {
-        self.results.values().map(Vec::len).max().unwrap_or(0)
+        self.measured.results.values().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The arms with how many step sizes were tried for each, and whether one of them did not diverge.
-    pub(super) fn sought(&self) -> impl Iterator<Item = (&Arm, usize, bool)> {
-        self.arms.iter().filter_map(|arm| {
-            let (_, trials) = self.searches.iter().find(|(name, _)| *name == arm.name)?;
+    /// The arms that were tuned, each with its number of trials and whether any of them did not diverge.
+    pub(super) fn tuned(&self) -> impl Iterator<Item = (&Arm, usize, bool)> {
+        self.measured.arms.iter().filter_map(|arm| {
+            let (_, trials) = self.measured.searches.iter().find(|(name, _)| *name == arm.name)?;
             let tried = trials.iter().filter(|trial| trial.rung == 0).count();
-            Some((arm, tried, trials.iter().any(|trial| trial.figure.is_some())))
+            Some((arm, tried, trials.iter().any(|trial| trial.value.is_some())))
         })
     }
 
-    /// For people, in lines: the verdict, and every finding.
+    /// A summary for the terminal: the verdict, and every finding.
     #[must_use]
     pub fn text(&self) -> String {
         let findings = self.findings();
         let mut text = format!("{}: {}\n", self.name, Verdict::of(&findings));
         for (also, all) in [("", findings), ("also measured, ", self.asides())] {
             for Finding { question, answer, verdict } in all {
-                text += &format!("  {also}{verdict}: {question}: {answer}\n");
+                text += &format!("  {also}{question}: {answer}: {verdict}\n");
             }
         }
         text
     }
 
     /// Writes its folder: figures, `records.csv`, `study.json`, `report.html`, `section.md`, and `tune.csv` if step sizes
-    /// were sought.
+    /// were searched for.
     ///
     /// # Errors
-    /// Says which path could not be written; the tables and pages of an earlier run are then as they were.
+    /// Names the path that could not be written; the tables and pages of an earlier run are then unchanged.
     pub fn write(&self, outputs: &Outputs) -> Result<(), WriteError> {
-        let report = page::report(self);
+        let path = |name: &str| outputs.folder().join(name);
+        // The only thing that can fail here is a path that is not UTF-8.
+        let wrong = |name, error| WriteError { path: path(name), error };
+        let report =
+            page::report(self).map_err(|error| wrong("report.html", io::Error::other(error)))?;
         outputs.draw(&report.figures)?;
         let mut all = vec![
             ("records.csv", self.records()),
-            ("study.json", self.json()),
+            ("study.json", self.json().map_err(|error| wrong("study.json", error.into()))?),
             ("report.html", report.html()),
             ("section.md", section::markdown(self, &report)),
         ];
-        let rows: Vec<(&str, &[Trial])> =
-            self.searches.iter().map(|(arm, trials)| (&**arm, &trials[..])).collect();
-        match self.study.sought() {
-            Some(metric) => all.push(("tune.csv", csv(&rows, metric))),
-            // An earlier search is none of this study.
-            None => drop(std::fs::remove_file(outputs.folder().join("tune.csv"))),
+        match self.study.tuned_by() {
+            Some(metric) => all.push(("tune.csv", trials_csv(&self.measured.searches, metric))),
+            // A search of an earlier run does not belong to this study.
+            None => drop(std::fs::remove_file(path("tune.csv"))),
         }
-        let placed = |(name, text)| (outputs.folder().join(name), text);
-        files::put_all(&all.into_iter().map(placed).collect::<Vec<_>>())
+        files::put_all(&all.into_iter().map(|(name, text)| (path(name), text)).collect::<Vec<_>>())
     }
 
-    fn json(&self) -> String {
+    fn json(&self) -> serde_json::Result<String> {
         let (findings, asides) = (self.findings(), self.asides());
-        let steps = self.sought().map(|(arm, trials, _)| Steps {
+        let steps = self.tuned().map(|(arm, trials, _)| Steps {
             arm: &arm.name,
             trials,
             algorithm: &arm.experiment.algorithm,
@@ -153,19 +155,18 @@ impl Account<'_> {
             call: self.call,
             options: self.options,
         };
-        // Plain numbers, texts and lists: nothing here can fail to be JSON.
-        serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n"
+        Ok(serde_json::to_string_pretty(&summary)? + "\n")
     }
 
-    /// All records in one table: arm and seed in front.
+    /// All records in one table, after columns for the arm and the seed.
     fn records(&self) -> String {
-        let Some(first) = self.results.values().flatten().flatten().next() else {
+        let Some(first) = self.measured.results.values().flatten().flatten().next() else {
             return String::new();
         };
-        let mut text = format!("arm,seed,{}\n", first.names());
-        for (arm, records) in self.results {
+        let mut text = format!("arm,seed,{}", first.names());
+        for (arm, records) in &self.measured.results {
             for (seed, record) in records.iter().enumerate() {
-                let before = format!("\"{}\",{seed},", arm.replace('"', "\"\""));
+                let before = format!("{},{seed},", csv::quoted(arm));
                 text += &record.as_ref().map_or(String::new(), |record| record.lines(&before));
             }
         }

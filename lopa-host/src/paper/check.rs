@@ -1,98 +1,95 @@
-//! What is asked of a study's results, and what may come of it. Each rule has a file of its own.
+//! The rules that judge a study's results, and their verdicts. Each rule has a file of its own.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arm, gap, rate, sooner};
+use super::{gap, rate, sooner};
+use crate::campaign::{Arm, Results};
 use crate::metrics::Metric;
-use crate::record::{Over, Record};
+use crate::record::Over;
 
-/// What was measured: every arm's records, one a seed, in order of seeds; nothing of a seed that diverged.
-pub type Results = BTreeMap<String, Vec<Option<Record>>>;
-
-/// A rule.
+/// A rule that judges results.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "rule", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Check {
-    /// Everyone in `who` comes to a value at a lower cost than everyone in `than`.
+    /// Every arm in `who` reaches a value at a lower cost than every arm in `than`.
     Sooner {
         /// The value's metric.
         metric: Metric,
-        /// The value; without one, for each pair, the best that both come to on every seed.
+        /// The value; without one, for each pair, the best that both reach on every seed.
         target: Option<f64>,
         /// The cost's metric.
         along: Metric,
-        /// Who should be sooner.
+        /// The arms that should need less.
         who: Vec<String>,
-        /// Than whom.
+        /// The arms they are compared with.
         than: Vec<String>,
     },
-    /// One is better than another, seed by seed.
+    /// One arm is better than another, compared seed by seed.
     Better {
-        /// In what.
+        /// The metric.
         metric: Metric,
-        /// When.
+        /// Over which rounds.
         #[serde(default)]
         over: Over,
-        /// Who should be better.
+        /// The arm that should be better.
         who: String,
-        /// Than whom.
+        /// The arm it is compared with.
         than: String,
     },
-    /// The first of a pair is ahead of the second by more than another pair's, seed by seed.
+    /// The first arm of a pair leads the second by more than in another pair, compared seed by seed.
     More {
-        /// In what.
+        /// The metric.
         metric: Metric,
-        /// When.
+        /// Over which rounds.
         #[serde(default)]
         over: Over,
-        /// The pair that should be further apart.
+        /// The pair whose lead should be larger.
         gap: [String; 2],
         /// The other pair.
         than: [String; 2],
     },
-    /// A figure goes with the quantity that tells the cases apart as a power of it, as the paper proves.
+    /// A metric scales as a power of the quantity in which the cases differ, as the paper proves.
     Rate {
-        /// Which figure.
+        /// The metric.
         metric: Metric,
-        /// When.
+        /// Over which rounds.
         #[serde(default)]
         over: Over,
-        /// Whose: a variant, in all cases.
+        /// The variant, in all cases.
         who: String,
-        /// The power.
+        /// The proven power.
         power: f64,
-        /// Whether it is the most or the least.
+        /// Whether the power is an upper or a lower bound.
         #[serde(default)]
         sense: Sense,
-        /// By how much it may be missed: constants and other terms bend what is measured.
+        /// The tolerance: constants and other terms change the measured power.
         #[serde(default = "rate::slack")]
         slack: f64,
     },
 }
 
-/// What a proof says of a power.
+/// What a proof says about a power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sense {
-    /// It is so large at most: of quantities that grow.
+    /// It is an upper bound: for quantities that grow.
     #[default]
     AtMost,
-    /// It is so large at least: of quantities that vanish, and the figure with them.
+    /// It is a lower bound: for quantities that vanish, and the metric with them.
     AtLeast,
 }
 
-/// What is to be said of a claim.
+/// The verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// By its rule it is so.
+    /// It holds by its rule.
     Holds,
-    /// Of some and not of others, or these seeds do not decide it.
+    /// It holds for some arms only, or these seeds do not decide it.
     Partly,
-    /// By its rule it is not so.
+    /// It does not hold by its rule.
     DoesNotHold,
 }
 
@@ -109,22 +106,22 @@ impl fmt::Display for Verdict {
 /// What a rule found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What was found, in numbers.
+    /// The answer, in numbers.
     pub answer: String,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Finding {
-    /// Where there is nothing to judge by.
+    /// The finding where there is nothing to judge.
     pub(super) fn nothing(question: String) -> Self {
-        Self { question, answer: "no seed ran to its end".into(), verdict: Verdict::Partly }
+        Self { question, answer: "no seed finished".into(), verdict: Verdict::Partly }
     }
 }
 
-/// On how many seeds something was found.
+/// The number of seeds behind a finding.
 pub(super) fn seeds(runs: usize, left_out: usize) -> String {
     match left_out {
         0 => format!("{runs} seeds"),
@@ -133,7 +130,7 @@ pub(super) fn seeds(runs: usize, left_out: usize) -> String {
 }
 
 impl Verdict {
-    /// Of several findings: all of one mind, or partly.
+    /// The verdict on several findings: the one they agree on, or partly.
     #[must_use]
     pub fn of(findings: &[Finding]) -> Self {
         let all = |verdict| findings.iter().all(|finding| finding.verdict == verdict);
@@ -144,7 +141,7 @@ impl Verdict {
         }
     }
 
-    /// By an interval on the right side or on the wrong one. On seeds that were left out nothing was shown.
+    /// The verdict by an interval that lies on the claimed side, or on the other. Seeds that were left out show nothing.
     pub(super) const fn decided(right: bool, wrong: bool, left_out: usize) -> Self {
         if right && left_out == 0 {
             Self::Holds
@@ -155,7 +152,7 @@ impl Verdict {
         }
     }
 
-    /// By how many of several comparisons were as claimed.
+    /// The verdict by how many of several comparisons are as claimed.
     pub(super) const fn by(right: usize, all: usize) -> Self {
         if right == all {
             Self::Holds
@@ -174,7 +171,7 @@ impl Check {
             Self::Rate { who, .. } => {
                 let own: Vec<String> =
                     arms.iter().filter(|a| a.variant == *who).map(|a| a.name.clone()).collect();
-                // A variant nobody has is told like an arm nobody has.
+                // A variant that does not exist is reported like an arm that does not exist.
                 if own.is_empty() { vec![who.clone()] } else { own }
             }
             Self::Sooner { who, than, .. } => [who.clone(), than.clone()].concat(),
@@ -183,7 +180,7 @@ impl Check {
         }
     }
 
-    /// The metrics it looks at.
+    /// The metrics it needs.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         match self {
             Self::Sooner { metric, along, .. } => vec![*metric, *along],

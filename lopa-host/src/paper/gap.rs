@@ -1,7 +1,8 @@
-//! Who is better, and whose lead is larger: judged by the confidence interval of differences, seed by seed.
+//! Which arm is better, and which lead is larger: judged by the confidence interval of differences, seed by seed.
 
 use super::check::seeds;
-use super::{Finding, Results, Verdict};
+use super::{Finding, Verdict};
+use crate::campaign::Results;
 use crate::metrics::Metric;
 use crate::numerics::{number, spread};
 use crate::record::{Over, Record, Scale};
@@ -19,7 +20,7 @@ pub(super) fn better(
     decided(question, metric, &gaps(results, metric, over, who, than))
 }
 
-/// Whether the first of a pair is further ahead of the second than in another pair.
+/// Whether the first arm of a pair leads the second by more than in another pair.
 pub(super) fn more(
     results: &Results,
     metric: Metric,
@@ -31,11 +32,11 @@ pub(super) fn more(
     let pairs = first.iter().zip(&second);
     let gaps: Vec<Option<f64>> = pairs.map(|(a, b)| Some((*a)? - (*b)?)).collect();
     let what = metric.column().title;
-    let question = format!("in {what}, {over}, {a} is further ahead of {b} than {c} of {d}");
+    let question = format!("in {what}, {over}, {a} leads {b} by more than {c} leads {d}");
     decided(question, metric, &gaps)
 }
 
-/// A judgement by the confidence interval of differences that should be positive.
+/// The finding on differences that should be positive, by their confidence interval.
 fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
     let lost = gaps.iter().filter(|gap| gap.is_none()).count();
     let gaps: Vec<f64> = gaps.iter().copied().flatten().collect();
@@ -56,20 +57,19 @@ fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
     Finding { question, answer, verdict }
 }
 
-/// How far `who` is ahead of `than`, seed by seed, nothing where either diverged. Of errors and losses, which shrink by
-/// factors, the logarithms are compared.
+/// The lead of `who` over `than` on every seed; none where either diverged. Errors and losses shrink by factors, so their
+/// logarithms are compared.
 fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) -> Vec<Option<f64>> {
-    let sign = if metric.more_is_better() { 1.0 } else { -1.0 };
     let of = |arm: &str| results.get(arm).map_or(&[][..], Vec::as_slice);
-    let figure = |record: &Option<Record>| {
-        let figure = record.as_ref()?.figure(metric.name(), over)?;
+    let value = |record: &Option<Record>| {
+        let value = record.as_ref()?.value(metric.name(), over)?;
         match metric.column().scale {
-            Scale::Linear => Some(figure),
-            Scale::Logarithmic => (figure > 0.0).then(|| libm::log(figure)),
+            Scale::Linear => Some(value),
+            Scale::Logarithmic => (value > 0.0).then(|| libm::log(value)),
         }
     };
     let pairs = of(who).iter().zip(of(than));
-    pairs.map(|(who, than)| Some(sign * (figure(who)? - figure(than)?))).collect()
+    pairs.map(|(who, than)| Some(metric.sign() * (value(who)? - value(than)?))).collect()
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_diverged_on_a_seed_is_not_better() {
+    fn an_arm_that_diverged_on_a_seed_is_not_better() {
         let end = |loss: f64| record(&[(loss, 1.0)]);
         let results = results(&[
             ("good", vec![end(0.10), end(0.11), None]),

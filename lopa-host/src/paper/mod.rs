@@ -1,9 +1,41 @@
-//! The paper's experiments, each a file: what it claims, what is run, and by which rule the claim is judged.
+//! The paper's experiments, each a file with its claim, what is run, and the rule that judges the claim.
 //!
 //! A [`Study`] is read from TOML (those of the paper are in the folder `paper` of this crate, and in [`STUDIES`]). Its
-//! [arms](Study::arms) are networks as [`lopa run`](crate::run) takes them, every algorithm in every case; they are tuned
-//! with one budget if the study says so, run with several seeds, and judged by its [checks](Check). An [`Account`] is what
-//! came of it, and writes its folder; [`results`] puts the sections of all folders on one page.
+//! [plan](Study::plan) has an arm for every algorithm in every case, each a network as [`run`](crate::run) takes it. A
+//! [campaign](crate::campaign::Plan::run) tunes the arms with one budget if the study says so, and runs them on several
+//! seeds; the study's [checks](Check) judge what it measured. An [`Account`] writes the folder of a study, and
+//! [`results`] puts the sections of all folders on one page.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use lopa_host::paper::{Mode, Study, Verdict};
+//!
+//! let study = Study::parse(
+//!     r#"
+//!     title = "A larger step"
+//!     claim = "Twenty rounds with a larger step end nearer to the optimum."
+//!     place = "nowhere"
+//!     seeds = 3
+//!     variant = [
+//!         { name = "small", set = { algorithm = { alpha = 0.001 } } },
+//!         { name = "large", set = { algorithm = { alpha = 0.1 } } },
+//!     ]
+//!     check = [{ rule = "better", metric = "hypergradient", who = "large", than = "small" }]
+//!     [base]
+//!     network = { nodes = 4 }
+//!     problem = { kind = "quadratic", outer = 3, inner = 2 }
+//!     algorithm = { name = "lopa-gt", beta = 0.3, lambda = 0.3, gamma = 0.8, tau = 0.5 }
+//!     run = { x0 = 1.0, iterations = 20 }
+//!     "#,
+//! )?;
+//! let plan = study.plan(Mode::Whole, None)?;
+//! let stop = AtomicBool::new(false);
+//! let measured = plan.run(&stop, |_progress| ())?.expect("it was not stopped");
+//! assert_eq!(measured.results["large"].len(), 3);
+//! let finding = study.checks()[0].judge(&measured.arms, &measured.results);
+//! assert_eq!(finding.verdict, Verdict::Holds, "{}", finding.answer);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod account;
 mod check;
@@ -18,10 +50,9 @@ mod study;
 mod testing;
 
 pub use account::Account;
-pub use check::{Check, Finding, Results, Sense, Verdict};
-pub use page::labels;
+pub use check::{Check, Finding, Sense, Verdict};
 pub use results::{Page, results};
-pub use study::{Arm, Mode, Study, StudyError, TuneTable};
+pub use study::{Mode, Study, StudyError, TuneTable};
 
 /// The studies of the paper: their names and files.
 pub const STUDIES: [(&str, &str); 20] = [
@@ -52,12 +83,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_study_reads_and_all_its_arms_are_sound() {
+    fn every_study_parses_and_all_its_arms_are_valid() {
         for (name, text) in STUDIES {
             let study = Study::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             for mode in [Mode::Quick, Mode::Whole] {
-                let arms = study.arms(mode, None).unwrap_or_else(|e| panic!("{name}: {e}"));
-                assert!(arms.len() >= 2 && !study.checks().is_empty(), "{name}");
+                let plan = study.plan(mode, None).unwrap_or_else(|e| panic!("{name}: {e}"));
+                assert!(plan.arms.len() >= 2 && !study.checks().is_empty(), "{name}");
             }
             assert!(study.seeds(Mode::Whole) >= 5, "{name}");
         }

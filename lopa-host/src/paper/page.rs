@@ -1,19 +1,20 @@
-//! What came of a study, as a page.
+//! The report of a study.
 
-use super::{Account, Arm, Check, Finding, Mode, Results, Study, Verdict, rate};
+use super::{Account, Check, Finding, Mode, Study, Verdict, rate};
+use crate::algorithms::Key;
+use crate::campaign::{Arm, Measured, Results, of_case};
+use crate::csv;
 use crate::metrics::Metric;
 use crate::plot::capital;
 use crate::record::{Over, Record};
-use crate::report::captioned;
-use crate::report::{self, Figure, Report, Table, averaged};
-use crate::run::Prepared;
+use crate::report::{Figure, Report, Table, averaged, captioned};
 
-/// The title of what judges the claim.
-pub(super) const FOUND: &str = "What was found";
+/// The title of the findings that judge the claim.
+pub(super) const FOUND: &str = "Findings";
 
-/// A study's page, with its figures.
-pub(super) fn report(account: &Account<'_>) -> Report {
-    let Account { study, arms, results, .. } = *account;
+/// A study's report, with its figures.
+pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> {
+    let Account { study, measured: Measured { arms, results, labels, .. }, .. } = *account;
     let findings = account.findings();
     let mut notes = notes(account);
     notes.insert(0, format!("The paper, {}: {}", study.place, study.claim));
@@ -23,16 +24,12 @@ pub(super) fn report(account: &Account<'_>) -> Report {
         tables.push(found("Also measured; not counted in the verdict", &asides));
     }
     tables.extend(steps(account));
-    let configuration = arms
-        .iter()
-        .map(|arm| {
-            let text = toml::to_string(&arm.experiment).unwrap_or_default();
-            format!("# {}\n{text}\n", arm.name)
-        })
-        .collect();
-    let figures =
-        [account.labels.to_vec(), figures(study, arms, results), rates(study, arms, results)];
-    Report {
+    let mut configuration = String::new();
+    for arm in arms {
+        configuration += &format!("# {}\n{}\n", arm.name, toml::to_string(&arm.experiment)?);
+    }
+    let figures = [labels.clone(), figures(study, arms, results), rates(study, arms, results)];
+    Ok(Report {
         title: study.title.clone(),
         subtitle: format!("{}, {} seeds", account.command(), account.seeds()),
         tiles: vec![("the claim".into(), Verdict::of(&findings).to_string())],
@@ -41,24 +38,24 @@ pub(super) fn report(account: &Account<'_>) -> Report {
         configuration,
         notes,
         ..Report::default()
-    }
+    })
 }
 
-/// What a reader should know: the study's own notes, and what came up.
+/// What a reader should know: the study's own notes, and what happened on the way.
 pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
     let mut notes = account.study.notes.clone();
     if account.mode == Mode::Quick {
-        notes.push("This is the quick form: fewer rounds, seeds and trials. It shows that all works, and decides little.".into());
+        notes.push("This is the quick form, with fewer rounds, seeds and trials: it shows that everything works, but decides little.".into());
     }
-    for (arm, _, found) in account.sought() {
+    for (arm, _, found) in account.tuned() {
         if !found {
             notes.push(format!(
-                "{}: all trials diverged; its step sizes are the study's.",
+                "{}: all trials diverged, so it has the step sizes of the study's file.",
                 arm.name
             ));
         }
     }
-    for (arm, records) in account.results {
+    for (arm, records) in &account.measured.results {
         let lost = records.iter().filter(|record| record.is_none()).count();
         if lost > 0 {
             notes.push(format!("{arm} diverged on {lost} of {} seeds.", records.len()));
@@ -74,52 +71,32 @@ pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
     };
     Table {
         title: title.into(),
-        head: ["asked", "found", "verdict"].map(str::to_owned).into(),
+        head: ["question", "answer", "verdict"].map(str::to_owned).into(),
         rows: findings.iter().map(row).collect(),
         prose: true,
     }
 }
 
-/// The step sizes of every arm and how many were tried, if they were sought.
+/// The step sizes of every arm that was tuned, and its number of trials.
 pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
-    let mut rows = Vec::new();
-    for (arm, tried, _) in account.sought() {
-        let a = &arm.experiment.algorithm;
-        let steps = [Some(a.alpha), a.beta, a.lambda, a.gamma, a.tau, a.inner_gamma];
-        rows.push((arm.name.clone(), steps, tried));
-    }
-    let names = ["alpha", "beta", "lambda", "gamma", "tau", "inner_gamma"];
-    let there: Vec<usize> = (0..names.len())
-        .filter(|at| rows.iter().any(|(_, steps, _)| steps[*at].is_some()))
-        .collect();
-    let head = there.iter().map(|at| names[*at].replace('_', " "));
-    let row = |(arm, steps, tried): &(String, [Option<f32>; 6], usize)| {
-        let own = there.iter().map(|at| steps[*at].map_or(String::new(), |a| a.to_string()));
-        [arm.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
+    let given =
+        |key: &Key| account.tuned().any(|(arm, ..)| arm.experiment.algorithm.step(*key).is_some());
+    let keys: Vec<Key> = Key::STEPS.into_iter().filter(given).collect();
+    let head = keys.iter().map(|key| key.name().replace('_', " "));
+    let row = |(arm, tried, _): (&Arm, usize, bool)| {
+        let own = keys.iter().map(|key| csv::maybe(arm.experiment.algorithm.step(*key)));
+        [arm.name.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
     };
     let table = Table {
-        title: "Step sizes, the best of a search: tune.csv".into(),
+        title: "Step sizes, the best of a search (tune.csv)".into(),
         head: ["arm".to_owned()].into_iter().chain(head).chain(["trials".to_owned()]).collect(),
-        rows: rows.iter().map(row).collect(),
+        rows: account.tuned().map(row).collect(),
         prose: false,
     };
-    (!rows.is_empty()).then_some(table)
+    (!table.rows.is_empty()).then_some(table)
 }
 
-/// The labels of a case's nodes; `number` tells its file from those of other cases.
-#[must_use]
-pub fn labels(prepared: &Prepared, case: &str, number: usize) -> Option<Figure> {
-    let mut figure =
-        report::labels(prepared.material().shards(), prepared.experiment().data.validation)?;
-    figure.explanation += " This is the deal of the first seed.";
-    if !case.is_empty() {
-        figure.stem = format!("{}-{number}", figure.stem);
-        *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
-    }
-    Some(figure)
-}
-
-/// Means over seeds with bands, the cases apart.
+/// Means over seeds with bands, one chart per case.
 fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let mut cases: Vec<&str> = Vec::new();
     for arm in arms {
@@ -144,19 +121,15 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
         for against in &study.against {
             let drawn = captioned(averaged(&groups, against)).into_iter().filter(wanted);
             all.extend(drawn.map(|mut figure| {
-                let case_stem = if case.is_empty() { String::new() } else { format!("-{number}") };
-                figure.stem = format!("{}-{against}{case_stem}", figure.stem);
-                if !case.is_empty() {
-                    *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
-                }
-                figure
+                figure.stem = format!("{}-{against}", figure.stem);
+                of_case(figure, case, number)
             }));
         }
     }
     all
 }
 
-/// What rates are judged by: one chart a figure, with all variants in it and their powers in brackets.
+/// What rates are judged by: one chart per metric, with all variants and their powers in brackets.
 fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
     let mut groups: Vec<((Metric, Over), Vec<&str>)> = Vec::new();
     for check in study.rules() {
@@ -172,7 +145,7 @@ fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
         let stem = format!("rate-{}-{number}", metric.name());
         let over = capital(&over.to_string());
         Figure::new(&stem, vec![metric.name().into()], chart).explained(&format!(
-            "{over}. In brackets the measured power: the slope of a straight line here."
+            "{over}. The measured power, in brackets, is the slope of a straight line through the points."
         ))
     };
     groups.into_iter().enumerate().map(figure).collect()

@@ -1,18 +1,19 @@
-//! By which power of a quantity a figure goes: rounds, nodes, the spectral gap.
+//! The power of a quantity (rounds, nodes, the spectral gap) with which a metric scales.
 
 use super::check::seeds;
-use super::{Arm, Finding, Results, Sense, Verdict};
+use super::{Finding, Sense, Verdict};
+use crate::campaign::{Arm, Results};
 use crate::metrics::Metric;
 use crate::numerics::{number, spread};
 use crate::plot::{Chart, Line};
 use crate::record::{Over, Record, Scale};
 
-/// Constants and terms of other orders bend a measured power by about so much.
+/// Constants and terms of other orders change a measured power by about this much.
 pub(super) const fn slack() -> f64 {
     0.1
 }
 
-/// What is proven of a power.
+/// What the paper proves about a power.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Proven {
     pub(super) power: f64,
@@ -20,15 +21,15 @@ pub(super) struct Proven {
     pub(super) slack: f64,
 }
 
-/// The quantity of every case and the figures there, one a seed.
+/// The quantity of every case and the metric there, one value per seed.
 type Points = Vec<(f64, Vec<Option<f64>>)>;
 
 fn points(arms: &[Arm], results: &Results, metric: Metric, over: Over, who: &str) -> Points {
-    let figure = |record: &Option<Record>| record.as_ref()?.figure(metric.name(), over);
+    let value = |record: &Option<Record>| record.as_ref()?.value(metric.name(), over);
     let own = arms.iter().filter(|arm| arm.variant == who);
     own.filter_map(|arm| {
         let records = results.get(&arm.name)?;
-        Some((arm.at?, records.iter().map(figure).collect()))
+        Some((arm.at?, records.iter().map(value).collect()))
     })
     .collect()
 }
@@ -43,13 +44,13 @@ fn slope(points: &[[f64; 2]]) -> Option<f64> {
     (points.len() > 1 && along > 0.0).then(|| both / along)
 }
 
-/// The measured power, a seed each; none of a seed with a case that diverged or came to zero.
+/// The measured power of every seed; none if a case diverged or reached zero.
 fn powers(points: &Points) -> Vec<Option<f64>> {
-    let seeds = points.iter().map(|(_, figures)| figures.len()).min().unwrap_or(0);
+    let seeds = points.iter().map(|(_, values)| values.len()).min().unwrap_or(0);
     let of = |seed: usize| -> Option<f64> {
-        let logs = points.iter().map(|(at, figures)| {
-            let figure = figures[seed].filter(|figure| *figure > 0.0)?;
-            Some([libm::log(*at), libm::log(figure)])
+        let logs = points.iter().map(|(at, values)| {
+            let value = values[seed].filter(|value| *value > 0.0)?;
+            Some([libm::log(*at), libm::log(value)])
         });
         slope(&logs.collect::<Option<Vec<_>>>()?)
     };
@@ -60,7 +61,7 @@ fn found(powers: &[Option<f64>]) -> Vec<f64> {
     powers.iter().copied().flatten().collect()
 }
 
-/// Whether the measured power is at most the one that is proven.
+/// Whether the measured power respects the proven one.
 pub(super) fn judge(
     arms: &[Arm],
     results: &Results,
@@ -74,11 +75,11 @@ pub(super) fn judge(
     let limit = if sense == Sense::AtMost { "less" } else { "more" };
     let power_of = number(power);
     let question =
-        format!("{who}: {what}, {over}, goes with {quantity} to the power {power_of} or {limit}");
+        format!("{who}: {what}, {over}, scales as {quantity} to the power {power_of} or {limit}");
     let powers = powers(&points(arms, results, metric, over, who));
     let Some(all) = spread(&found(&powers)) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
-    // How far the interval is on the wrong side, at its best and at its worst.
+    // How far the ends of the interval are beyond the bound, the better one first.
     let [best, worst] = match sense {
         Sense::AtMost => [low - power, high - power],
         Sense::AtLeast => [power - high, power - low],
@@ -94,7 +95,7 @@ fn quantity(arms: &[Arm]) -> &str {
     arms.first().map_or("", |arm| &arm.quantity)
 }
 
-/// The figures of variants against the quantity, both on powers of ten: a power is a slope.
+/// The metric of every variant against the quantity, both on logarithmic axes: a power is a slope.
 pub(super) fn chart(
     arms: &[Arm],
     results: &Results,
@@ -107,8 +108,8 @@ pub(super) fn chart(
     for who in variants {
         let points = points(arms, results, metric, over, who);
         let power = spread(&found(&powers(&points))).map(|all| format!(" ({:.2})", all.mean));
-        let spreads = points.iter().filter_map(|(at, figures)| {
-            Some((*at, spread(&figures.iter().copied().flatten().collect::<Vec<_>>())?))
+        let spreads = points.iter().filter_map(|(at, values)| {
+            Some((*at, spread(&values.iter().copied().flatten().collect::<Vec<_>>())?))
         });
         let (mut line, mut band) = (Vec::new(), Vec::new());
         for (at, all) in spreads {
@@ -126,7 +127,7 @@ mod tests {
     use super::super::testing::{arm, record, results};
     use super::*;
 
-    /// Arms in three cases, with losses that go with the quantity to a power, a little disturbed on each seed.
+    /// Arms in three cases, with losses that are a power of the quantity, slightly perturbed on each seed.
     fn measured(power: f64) -> (Vec<Arm>, Results) {
         let mut arms = Vec::new();
         let mut all = Vec::new();
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_is_found_and_judged() {
+    fn a_power_is_measured_and_judged() {
         let (arms, results) = measured(-0.5);
         let sense = |sense, power, slack| {
             let proven = Proven { power, sense, slack };
@@ -151,7 +152,7 @@ mod tests {
         let finding = judge(-0.5, 0.01);
         assert_eq!(finding.verdict, Verdict::Holds);
         assert_eq!(finding.answer, "\u{2212}0.50 (\u{2212}0.50 to \u{2212}0.50, 3 seeds)");
-        assert!(finding.question.contains("goes with K to the power"), "{}", finding.question);
+        assert!(finding.question.contains("scales as K to the power"), "{}", finding.question);
         assert_eq!(judge(-1.0, 0.1).verdict, Verdict::DoesNotHold);
         assert_eq!(judge(0.0, 0.0).verdict, Verdict::Holds, "faster than proven is fine");
         assert_eq!(sense(Sense::AtLeast, -1.0, 0.0).verdict, Verdict::Holds);
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_logarithm_is_no_point() {
+    fn values_without_a_logarithm_are_left_out() {
         let (mut arms, mut results) = measured(1.0);
         let proven = Proven { power: 1.0, sense: Sense::AtMost, slack: 0.1 };
         results.get_mut("a, few").unwrap()[0] = record(&[(0.0, 1.0)]);

@@ -1,4 +1,4 @@
-//! The results page: the sections of all studies that are in a folder, whenever each was run.
+//! The results page: the sections of all studies in a folder, whenever each was run.
 
 use std::fs;
 use std::path::Path;
@@ -8,15 +8,15 @@ use serde::Deserialize;
 use super::section::{BEGIN, anchor, cell, line, moved};
 use super::{STUDIES, Verdict};
 
-/// How the rules judge, for who reads nothing but the page.
-const RULES: &str = "Findings are judged by the 95 % confidence interval of what differs, seed by seed. Who needs *fewer* of \
-    something is told for each pair at the first recorded round that comes to a value both come to on every seed. What is \
-    *better* differs by more than zero, losses and errors by a factor of more than one. A *power* is the slope of a straight \
-    line through the logarithms of all cases; constants and other terms bend it, so 0.1 is allowed unless a note says \
-    otherwise. A claim holds if all its findings do, does not hold if none does, and else holds partly; what the seeds \
-    cannot decide, or what holds only on seeds that nobody diverged on, is partly, too.\n\n";
+/// How the rules judge, for readers of this page alone.
+const RULES: &str = "Findings are judged by the 95 % confidence interval of the differences, seed by seed. Where an arm should \
+    need *fewer* of something, we compare, for each pair, the cost of first reaching a value that both reach on every seed. \
+    An arm is *better* if the difference is above zero or, for losses and errors, if the factor is above one. A *power* is \
+    the slope of a straight line through the logarithms of all cases; constants and other terms change it, so a deviation \
+    of 0.1 is allowed unless a note says otherwise. A claim holds if all of its findings hold, does not hold if none does, \
+    and holds partly otherwise. If the seeds do not decide, or if any seed diverged, the verdict is at most \"partly\".\n\n";
 
-/// What was decided where the paper leaves things open.
+/// The choices made where the paper leaves something open.
 const CHOICES: &str = include_str!("../../paper/choices.md");
 
 /// A results page.
@@ -24,11 +24,11 @@ const CHOICES: &str = include_str!("../../paper/choices.md");
 pub struct Page {
     /// In Markdown.
     pub text: String,
-    /// Folders with results that are not on it, as they cannot be read: their studies must be run again.
+    /// Folders whose results cannot be read and are not on the page: their studies must be run again.
     pub left_out: Vec<String>,
 }
 
-/// What the page needs of `study.json`.
+/// What the page needs from `study.json`.
 #[derive(Debug, Deserialize)]
 struct Known {
     title: String,
@@ -39,11 +39,11 @@ struct Known {
     options: String,
 }
 
-/// A study's name, what is known of it, and its section.
+/// A study's name, summary and section.
 type Section = (String, Known, String);
 
-/// The page of all studies in a folder: the paper's in their order, then others by name. Each study's part is its own
-/// `section.md`, so that one can be run again without the others.
+/// The page of all studies in a folder: the paper's in their order, then others by name. Each part is the study's own
+/// `section.md`, so that a study can be run again without the others.
 #[must_use]
 pub fn results(folder: &Path) -> Page {
     let mut names: Vec<String> = STUDIES.map(|(name, _)| name.to_owned()).into();
@@ -74,9 +74,9 @@ fn read(folder: &Path) -> Option<(Known, String)> {
 fn text(sections: &[Section]) -> String {
     let mut text = format!(
         "# The paper's claims, measured\n\n\
-         What the paper claims of its experiments, what was run for each claim, and the verdict of the rule in the study's \
-         file: written by lopa {} from what it measured. Lines in figures are means over seeds, bands the 95 % confidence \
-         interval of the mean (of two seeds, their range). {}\n\n",
+         The claims that the paper makes about its experiments, what was run for each, and the verdict of the rule in the \
+         study's file, written by lopa {} from its measurements. Lines in figures are means over seeds; bands are the 95 % \
+         confidence interval of the mean, or the range if there are two seeds. {}\n\n",
         env!("CARGO_PKG_VERSION"),
         commands(sections)
     );
@@ -98,7 +98,7 @@ fn text(sections: &[Section]) -> String {
     format!("{text}\n{}\n", choices(sections))
 }
 
-/// The choices, with links to what is on the page alone.
+/// The choices, without links to studies that are not on the page.
 fn choices(sections: &[Section]) -> String {
     let absent = |study: &str| sections.iter().all(|(name, ..)| name != study);
     let mut text = CHOICES.trim_end().to_owned();
@@ -108,7 +108,7 @@ fn choices(sections: &[Section]) -> String {
     text
 }
 
-/// What gives the page again.
+/// The commands that reproduce the page.
 fn commands(sections: &[Section]) -> String {
     let block = |calls: &[String]| format!("\n\n```sh\n{}\n```", calls.join("\n"));
     let command = |call: &str, options: &str| line(&format!("lopa paper {call} {options}"));
@@ -116,7 +116,7 @@ fn commands(sections: &[Section]) -> String {
     match sections {
         [] => String::new(),
         [(_, known, _)] => {
-            format!("The page again:{}", block(&[command(&known.call, &known.options)]))
+            format!("To reproduce this page:{}", block(&[command(&known.call, &known.options)]))
         }
         [(_, first, _), ..] if alike => {
             let own = |call: &str| STUDIES.iter().all(|(name, _)| *name != call);
@@ -127,11 +127,11 @@ fn commands(sections: &[Section]) -> String {
             }
             let all: Vec<String> =
                 all.into_iter().map(|call| command(call, &first.options)).collect();
-            format!("The whole page:{}", block(&all))
+            format!("To reproduce this page:{}", block(&all))
         }
         _ => format!(
-            "The sections come from different commands: each names its own. All of the paper's studies, in their whole \
-             form:{}",
+            "The sections come from different commands; each one names its own. To run all of the paper's studies in \
+             full:{}",
             block(&[command("all", "--data DIR --out DIR")])
         ),
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn all_sections_are_there_in_order_and_broken_ones_are_named() {
+    fn sections_are_in_order_and_unreadable_ones_are_named() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["own", "momentum", "hyper-mnist", "topology", "before"] {
             put(dir.path(), name, "--quick --data DIR --out DIR");
@@ -172,7 +172,7 @@ mod tests {
         assert!(places.is_sorted(), "{}", page.text);
         assert!(page.text.contains("| a \\| b | does not hold (quick) |"), "{}", page.text);
         assert!(page.text.contains("[x](own/tune.csv)"), "{}", page.text);
-        // The choices to their last word, with links to what is there alone.
+        // All of the choices, with links only to sections that are on the page.
         let (_, choices) = page.text.split_once(CHOICES.lines().next().unwrap()).unwrap();
         assert_eq!(choices.trim_end().lines().last(), CHOICES.trim_end().lines().last());
         assert!(choices.contains("[momentum](#momentum)"), "{choices}");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_that_of_the_page() {
+    fn the_page_names_the_commands_that_reproduce_it() {
         let dir = tempfile::tempdir().unwrap();
         let says = |what: &str| {
             let text = results(dir.path()).text;

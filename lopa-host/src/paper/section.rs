@@ -1,13 +1,13 @@
 //! A study's section of the results page, in Markdown.
 //!
-//! It stands beside the study's other files and links to them with `./`: [`moved`] makes these links those of a page one
-//! folder above.
+//! It lies beside the study's other files and links to them with `./`; [`moved`] rewrites these links for a page one folder
+//! above.
 
 use super::{Account, Mode, Verdict, page};
 use crate::plot::escaped;
 use crate::report::{Report, Table};
 
-/// How a section begins; what does not is none.
+/// How every section begins.
 pub(super) const BEGIN: &str = "<a id=\"";
 
 /// The section of a study with this report.
@@ -39,11 +39,11 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
     }
     text.push('\n');
     if let Some(steps) = page::steps(account) {
-        text += "Step sizes, the best of a search with the same budget for every arm, on seeds that no run has; \
-                 [tune.csv](./tune.csv) has all trials:\n\n";
+        text += "Step sizes: the best of a search with the same budget for every arm, on seeds that no measured run \
+                 has. [tune.csv](./tune.csv) lists all trials.\n\n";
         text += &table(&steps);
     }
-    // Bars and lines in paragraphs of their own, two beside each other.
+    // Bars and lines in separate paragraphs, two side by side.
     for alike in report.figures.chunk_by(|a, b| a.columns.is_empty() == b.columns.is_empty()) {
         text += "<p>\n";
         for figure in alike {
@@ -53,7 +53,7 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
         text += "</p>\n\n";
     }
     text +=
-        "More in [report.html](./report.html), every figure in [records.csv](./records.csv).\n\n";
+        "More in [report.html](./report.html), every value in [records.csv](./records.csv).\n\n";
     text + &format!("```sh\n{}\n```\n", line(&account.command()))
 }
 
@@ -65,19 +65,19 @@ pub(super) fn moved(section: &str, folder: &str) -> String {
         .replace("src=\"./", &format!("src=\"{folder}/"))
 }
 
-/// What a link to the section of a study names.
+/// The anchor of a study's section.
 pub(super) fn anchor(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' })
         .collect()
 }
 
-/// A text in one line of a table.
+/// A text in one cell of a table.
 pub(super) fn cell(text: &str) -> String {
     line(text).replace('|', "\\|")
 }
 
-/// A text in one line: a break would end a list, a quotation or a heading.
+/// A text in one line: a line break would end a list item, a quotation or a heading.
 pub(super) fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -91,7 +91,7 @@ fn table(table: &Table) -> String {
     format!("{}|{}\n{rows}\n", row(&table.head), "---|".repeat(table.head.len()))
 }
 
-/// A folder's name in a link.
+/// A folder's name, percent-encoded for a link.
 fn encoded(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_lead_into_the_folder() {
+    fn links_of_a_moved_section_lead_into_its_folder() {
         let section = "[a](./a.csv) <img src=\"./figures/b.svg\"> [c](https://example.org/./d)";
         assert_eq!(
             moved(section, "my study"),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_stay_in_their_row() {
+    fn cells_stay_in_their_table_row() {
         let text = table(&Table {
             head: vec!["a".into(), "b".into()],
             rows: vec![vec!["x|y".into(), "two\n\nlines".into()]],

@@ -1,20 +1,21 @@
-//! Who comes to a value at a lower cost.
+//! Which arm reaches a value at a lower cost.
 
 use std::fmt;
 
-use super::{Finding, Results, Verdict};
+use super::{Finding, Verdict};
+use crate::campaign::Results;
 use crate::metrics::Metric;
 use crate::numerics::{number, spread};
 use crate::record::Record;
 
-/// What it cost on one seed to come to a value.
+/// The cost of reaching a value on one seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cost {
-    /// So much.
+    /// The cost when it was reached.
     Paid(f64),
-    /// It never came there: all it had, and the truth is more.
+    /// It was never reached: all that was spent, a lower bound.
     Short(f64),
-    /// It diverged.
+    /// The run diverged.
     Lost,
 }
 
@@ -27,7 +28,7 @@ impl Cost {
     }
 }
 
-/// An arm and its costs, a seed each.
+/// An arm and its cost on every seed.
 struct Bill<'a> {
     arm: &'a str,
     costs: Vec<Cost>,
@@ -53,7 +54,7 @@ impl Bill<'_> {
             .collect();
         let ahead = match spread(&gaps) {
             Some(all) => all.band.map_or(all.mean, |[low, _]| low) > 0.0,
-            // Who always diverged is later than any.
+            // An arm that always diverged is later than any other.
             None => true,
         };
         self.always_paid() && ahead
@@ -62,7 +63,7 @@ impl Bill<'_> {
 
 impl fmt::Display for Bill<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(mean) = self.mean() else { return write!(f, "a divergence ({})", self.arm) };
+        let Some(mean) = self.mean() else { return write!(f, "divergence ({})", self.arm) };
         let more = if self.always_paid() { "" } else { "more than " };
         write!(f, "{more}{} ({})", number(mean), self.arm)
     }
@@ -70,28 +71,27 @@ impl fmt::Display for Bill<'_> {
 
 fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> Option<Cost> {
     let Some(record) = record else { return Some(Cost::Lost) };
-    let (values, spent) = (record.figures(metric.name())?, record.figures(along.name())?);
-    let there = |value: &Option<f64>| {
-        value.is_some_and(|a| if metric.more_is_better() { a >= target } else { a <= target })
-    };
+    let (values, spent) = (record.values(metric.name())?, record.values(along.name())?);
+    let sign = metric.sign();
+    let there = |value: &Option<f64>| value.is_some_and(|a| sign * a >= sign * target);
     match values.iter().position(there) {
         Some(row) => Some(Cost::Paid(spent[row]?)),
         None => Some(Cost::Short(spent.last().copied().flatten()?)),
     }
 }
 
-/// What all records come to: the worst of their best figures.
+/// The value that all records reach: the worst of their best values.
 fn common<'a>(records: impl Iterator<Item = &'a Record>, metric: Metric) -> Option<f64> {
-    let sign = if metric.more_is_better() { 1.0 } else { -1.0 };
+    let sign = metric.sign();
     let best = |record: &Record| {
-        let figures = record.figures(metric.name())?.into_iter().flatten();
-        figures.map(|figure| sign * figure).reduce(f64::max)
+        let values = record.values(metric.name())?.into_iter().flatten();
+        values.map(|value| sign * value).reduce(f64::max)
     };
     Some(sign * records.filter_map(best).reduce(f64::min)?)
 }
 
-/// Whether everyone in `who` comes to `target` at a lower cost than everyone in `than`; without a target each pair is
-/// compared where both come to on every seed.
+/// Whether every arm in `who` reaches `target` at a lower cost than every arm in `than`; without a target, each pair is
+/// compared at the best value that both reach on every seed.
 pub(super) fn judge(
     results: &Results,
     metric: Metric,
@@ -103,10 +103,13 @@ pub(super) fn judge(
     let (what, cost_of) = (metric.column().title, along.column().title);
     let of = |arm: &String| results.get(arm).map_or(&[][..], Vec::as_slice);
     let (ours, theirs) = (who.join(" and "), than.join(" and "));
-    let to = target.map_or_else(|| "that both come to".into(), number);
+    let to = match target {
+        Some(target) => format!("{what} {}", number(target)),
+        None => format!("the {what} that both reach"),
+    };
     let need = if who.len() == 1 { "needs" } else { "need" };
-    let question = format!("{ours} {need} fewer {cost_of} than {theirs} to {what} {to}");
-    let (mut right, mut said) = (0, Vec::new());
+    let question = format!("{ours} {need} fewer {cost_of} than {theirs} to reach {to}");
+    let (mut right, mut answers) = (0, Vec::new());
     for (our, their) in who.iter().flat_map(|our| than.iter().map(move |their| (our, their))) {
         let both = of(our).iter().chain(of(their)).flatten();
         let Some(value) = target.or_else(|| common(both, metric)) else { continue };
@@ -123,12 +126,12 @@ pub(super) fn judge(
         if !ahead && !behind {
             text += " (undecided)";
         }
-        said.push(text);
+        answers.push(text);
     }
-    if said.is_empty() {
+    if answers.is_empty() {
         return Finding::nothing(question);
     }
-    let answer = said.join("; ");
+    let answer = answers.join("; ");
     Finding { question, answer, verdict: Verdict::by(right, who.len() * than.len()) }
 }
 
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_sooner_is_told_by_the_cost_of_the_first_round_that_is_there() {
+    fn arms_are_compared_by_the_cost_of_first_reaching_the_target() {
         let fast = record(&[(1.0, 0.0), (0.5, 1.0), (0.2, 2.0)]);
         let slow = record(&[(1.0, 0.0), (0.5, 10.0), (0.1, 20.0)]);
         let results = results(&[("a", vec![fast.clone(); 3]), ("b", vec![slow; 3])]);
@@ -152,10 +155,10 @@ mod tests {
         assert_eq!(finding.verdict, Verdict::Holds);
         assert!(finding.question.starts_with("a needs fewer"), "{}", finding.question);
         assert_eq!(finding.answer, "to 0.5000: 1 (a) against 10 (b), ratio 10.00");
-        // Without a target the best that both come to: 0.2, not 0.1.
+        // Without a target, the best value that both reach: 0.2, not 0.1.
         let finding = sooner(&results, None, &["a"], &["b"]);
         assert_eq!(finding.answer, "to 0.2000: 2 (a) against 20 (b), ratio 10.00");
-        // Who never comes there is not sooner, whatever it cost.
+        // An arm that never reaches the target is not sooner, whatever it cost.
         let finding = sooner(&results, Some(0.15), &["a"], &["b"]);
         assert_eq!(finding.verdict, Verdict::DoesNotHold);
         assert!(finding.answer.contains(": more than 2 (a) "), "{}", finding.answer);
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_is_one_that_every_seed_comes_to() {
+    fn the_target_is_reached_on_every_seed() {
         let ends = |losses: [f64; 2]| losses.map(|loss| record(&[(1.0, 0.0), (loss, 7.0)])).into();
         let results = results(&[("a", ends([0.1, 0.3])), ("b", ends([0.2, 0.2]))]);
         let finding = sooner(&results, None, &["a"], &["b"]);
@@ -172,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_some_may_be_sooner() {
+    fn a_claim_about_several_arms_may_hold_partly() {
         let at = |cost: f64| vec![record(&[(1.0, 0.0), (0.1, cost)]); 2];
         let results = results(&[("a", at(1.0)), ("b", at(5.0)), ("c", at(3.0)), ("d", vec![None])]);
         let finding = sooner(&results, Some(0.1), &["a", "b"], &["c"]);
@@ -182,14 +185,14 @@ mod tests {
         let finding = sooner(&results, Some(0.1), &["a"], &["d"]);
         assert_eq!(
             (finding.verdict, finding.answer.as_str()),
-            (Verdict::Holds, "to 0.1000: 1 (a) against a divergence (d)")
+            (Verdict::Holds, "to 0.1000: 1 (a) against divergence (d)")
         );
         let finding = sooner(&results, Some(0.1), &["d"], &["a"]);
         assert_eq!(finding.verdict, Verdict::DoesNotHold);
     }
 
     #[test]
-    fn a_lead_within_chance_is_none() {
+    fn a_lead_within_the_noise_does_not_count() {
         let at = |costs: [f64; 3]| costs.map(|cost| record(&[(1.0, 0.0), (0.1, cost)])).to_vec();
         let results = results(&[("a", at([1.0, 5.0, 3.0])), ("b", at([4.0, 3.0, 4.0]))]);
         let finding = sooner(&results, Some(0.1), &["a"], &["b"]);

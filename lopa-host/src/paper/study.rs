@@ -1,72 +1,71 @@
-//! A study: an experiment of the paper as a file.
+//! A study: an experiment of the paper, described in a file.
 
-use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Check;
+use crate::campaign::{Arm, Plan, Tune};
 use crate::config::{ConfigError, Experiment};
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
-use crate::tune::Tune;
 
-/// An experiment of the paper: what is claimed, what is run, and how it is judged.
+/// An experiment of the paper: what it claims, what is run, and how the claim is judged.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// What the paper says.
+    /// What the paper claims.
     pub claim: String,
-    /// Where it says so.
+    /// Where the paper claims it.
     pub place: String,
-    /// Choices made where the paper leaves them open, and what differs from it.
+    /// Choices made where the paper leaves something open, and differences from it.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What the curves are drawn against: "iteration" or metrics.
+    /// The horizontal axes of the charts: "iteration" or metrics.
     #[serde(default)]
     pub against: Vec<String>,
-    /// What is drawn.
+    /// The metrics that are drawn.
     #[serde(default)]
     pub figures: Vec<Metric>,
-    /// Whether the nodes' labels are drawn, case by case.
+    /// Whether the labels of the nodes are drawn, one figure per case.
     #[serde(default)]
     pub labels: bool,
-    /// What tells the cases apart, if it is a number.
+    /// The quantity in which the cases differ, if it is a number.
     #[serde(default)]
     pub quantity: String,
     #[serde(default = "five")]
     seeds: u16,
     #[serde(default = "two")]
     quick_seeds: u16,
-    /// With how many of the cases, the first ones, one may do when time is short.
+    /// How many of the cases, from the first, the quick form has.
     quick_cases: Option<usize>,
     tune: Option<TuneTable>,
-    /// What all arms have in common.
+    /// The settings that all arms share.
     base: Table,
-    /// What is less when time is short.
+    /// Settings of the quick form.
     #[serde(default)]
     quick: Table,
-    /// Who is compared.
+    /// What is compared.
     variant: Vec<Setting>,
-    /// In which circumstances; in one if none are named.
+    /// The cases it is compared in; a single one if none are listed.
     #[serde(default)]
     case: Vec<Setting>,
     check: Vec<Check>,
-    /// What is measured besides.
+    /// Checks that do not count in the verdict.
     #[serde(default)]
     aside: Vec<Check>,
 }
 
-/// How step sizes are sought, with the same budget for every arm.
+/// The search for step sizes, with the same budget for every arm.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TuneTable {
     trials: u16,
     quick_trials: u16,
-    /// On how many seeds each trial runs.
+    /// How many seeds each trial runs on.
     #[serde(default = "one")]
     seeds: u16,
     metric: Metric,
@@ -80,15 +79,15 @@ pub struct TuneTable {
 #[serde(deny_unknown_fields)]
 struct Setting {
     name: String,
-    /// Of a case: what the study's quantity is in it.
+    /// For a case: the value of the study's quantity.
     at: Option<f64>,
-    /// Of a variant: with which power of the quantity its step sizes go, all but tau.
+    /// For a variant: the power of the quantity by which its step sizes scale, except tau.
     #[serde(default)]
     steps: f64,
-    /// Of a variant: whether gamma stays where it is.
+    /// For a variant: whether gamma keeps its value.
     #[serde(default)]
     hold_gamma: bool,
-    /// Whether the step sizes of this variant, or in this case, are sought, if any are.
+    /// Whether this variant or case takes part in the search for step sizes, if there is one.
     #[serde(default = "yes")]
     tune: bool,
     #[serde(default)]
@@ -97,88 +96,58 @@ struct Setting {
     quick: Table,
 }
 
-/// How much time there is.
+/// The size of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Minutes: fewer rounds and seeds.
+    /// A few minutes: fewer rounds, seeds and trials.
     Quick,
-    /// As the study says.
+    /// In full.
     Whole,
 }
 
-/// One algorithm in one case.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Arm {
-    /// Its name: the variant's, and the case's behind a comma.
-    pub name: String,
-    /// The variant's name.
-    pub variant: String,
-    /// The case's name; empty if there is only one.
-    pub case: String,
-    /// What tells the cases apart, if it is a number.
-    pub quantity: String,
-    /// That number.
-    pub at: Option<f64>,
-    /// Whether its step sizes are sought, if any are.
-    pub tuned: bool,
-    /// What is run.
-    pub experiment: Experiment,
-}
-
 /// Why a study cannot be run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// It is not a study.
-    Syntax(String),
+    #[error("{}", .0.to_string().trim_end())]
+    Syntax(#[source] toml::de::Error),
     /// An arm is not a network.
+    #[error("{name}: {error}")]
     Arm {
-        /// Which.
+        /// Which one.
         name: String,
         /// Why.
+        #[source]
         error: ConfigError,
     },
     /// Nothing judges its claim: it would hold whatever is measured.
+    #[error("check is empty: a claim needs a rule that judges it")]
     Unjudged,
-    /// A check names an arm that is not there.
+    /// A check names an arm that does not exist.
+    #[error("a check names {name:?}, but there are {}", .arms.join("; "))]
     Missing {
         /// The name.
         name: String,
-        /// What there is.
+        /// The arms that exist.
         arms: Vec<String>,
     },
 }
-
-impl fmt::Display for StudyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax(error) => f.write_str(error.trim_end()),
-            Self::Arm { name, error } => write!(f, "{name}: {error}"),
-            Self::Unjudged => f.write_str("check is empty: a claim needs a rule that judges it"),
-            Self::Missing { name, arms } => {
-                write!(f, "a check names {name:?}, but there are {}", arms.join("; "))
-            }
-        }
-    }
-}
-
-impl std::error::Error for StudyError {}
 
 impl Study {
     /// Reads a study.
     ///
     /// # Errors
-    /// Names the line of what nobody understands, and refuses a claim that nothing judges.
+    /// Names the line that is not understood, and refuses a claim without a rule that judges it.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
-        let study: Self =
-            toml::from_str(text).map_err(|error| StudyError::Syntax(error.to_string()))?;
+        let study: Self = toml::from_str(text).map_err(StudyError::Syntax)?;
         if study.check.is_empty() { Err(StudyError::Unjudged) } else { Ok(study) }
     }
 
-    /// What is run: every variant in every case. Public data sets are sought in `data`, each in a folder of its name.
+    /// What is run: every variant in every case. Public data sets are expected in `data`, each in a folder of its name.
     ///
     /// # Errors
-    /// Names the arm that is not sound, and checks of arms that are not there.
-    pub fn arms(&self, mode: Mode, data: Option<&Path>) -> Result<Vec<Arm>, StudyError> {
+    /// Names the arm that is not sound, and checks of arms that do not exist.
+    pub fn plan(&self, mode: Mode, data: Option<&Path>) -> Result<Plan, StudyError> {
         let one = [Setting { tune: true, ..Setting::default() }];
         let cases = if self.case.is_empty() { &one[..] } else { &self.case };
         let few = self.quick_cases.filter(|_| mode == Mode::Quick).unwrap_or(cases.len());
@@ -197,8 +166,7 @@ impl Study {
                     merge(&mut table, over);
                 }
                 let wrong = |error| StudyError::Arm { name: name.clone(), error };
-                let text = toml::to_string(&table).unwrap_or_default();
-                let mut experiment = Experiment::parse(&text).map_err(wrong)?;
+                let mut experiment = Experiment::parse(&table.to_string()).map_err(wrong)?;
                 experiment.run.metrics = Choice::These(self.metrics());
                 let source = experiment.data.source;
                 if source.is_public() {
@@ -212,22 +180,23 @@ impl Study {
                     }
                     experiment.algorithm.check().map_err(|error| wrong(error.into()))?;
                 }
+                let tuned = variant.tune && case.tune;
                 arms.push(Arm {
                     name,
                     variant: variant.name.clone(),
                     case: case.name.clone(),
                     quantity: self.quantity.clone(),
                     at: case.at,
-                    tuned: variant.tune && case.tune,
+                    search: tuned.then(|| self.search(&experiment, mode)).flatten(),
                     experiment,
                 });
             }
         }
         let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
-        let asked = self.rules().flat_map(|check| check.arms(&arms));
-        match asked.into_iter().find(|name| !names.contains(name)) {
+        let named = self.rules().flat_map(|check| check.arms(&arms));
+        match named.into_iter().find(|name| !names.contains(name)) {
             Some(name) => Err(StudyError::Missing { name, arms: names }),
-            None => Ok(arms),
+            None => Ok(Plan { arms, seeds: self.seeds(mode), labels: self.labels }),
         }
     }
 
@@ -237,13 +206,13 @@ impl Study {
         &self.check
     }
 
-    /// Rules for what is worth knowing but does not decide on the claim.
+    /// Further rules, which do not count in the verdict.
     #[must_use]
     pub fn asides(&self) -> &[Check] {
         &self.aside
     }
 
-    /// Those that judge the claim, and then the others.
+    /// All rules: those that judge the claim, and then the others.
     pub(super) fn rules(&self) -> impl Iterator<Item = &Check> {
         self.check.iter().chain(&self.aside)
     }
@@ -257,12 +226,11 @@ impl Study {
         }
     }
 
-    /// The search for an arm's step sizes, if there is one: on seeds that no run has.
-    #[must_use]
-    pub fn search(&self, arm: &Arm, mode: Mode) -> Option<Tune> {
-        let table = self.tune.as_ref().filter(|_| arm.tuned)?;
+    /// The search for an arm's step sizes, if there is one: on seeds that no measured run has.
+    fn search(&self, experiment: &Experiment, mode: Mode) -> Option<Tune> {
+        let table = self.tune.as_ref()?;
         let trials = if mode == Mode::Quick { table.quick_trials } else { table.trials };
-        let mut experiment = arm.experiment.clone();
+        let mut experiment = experiment.clone();
         experiment.run.seed = experiment.run.seed.wrapping_add(1_000_000);
         let TuneTable { metric, over, range, .. } = *table;
         let outer_range = table.outer_range.unwrap_or(range);
@@ -270,13 +238,13 @@ impl Study {
         Some(Tune { experiment, trials, seed: 1, seeds, metric, over, range, outer_range })
     }
 
-    /// What a search for step sizes goes by, if there is one.
+    /// The metric that step sizes are tuned by, if they are.
     #[must_use]
-    pub fn sought(&self) -> Option<Metric> {
+    pub fn tuned_by(&self) -> Option<Metric> {
         self.tune.as_ref().map(|table| table.metric)
     }
 
-    /// Everything that is drawn or judged.
+    /// Every metric that is drawn or judged.
     fn metrics(&self) -> Vec<Metric> {
         let mut metrics = self.figures.clone();
         metrics.extend(self.against.iter().filter_map(|name| Metric::named(name)));
@@ -287,7 +255,7 @@ impl Study {
     }
 }
 
-/// Puts one table over another, tables within them too.
+/// Merges one table into another, nested tables included.
 fn merge(under: &mut Table, over: &Table) {
     for (key, value) in over {
         match (under.get_mut(key), value) {

@@ -1,6 +1,6 @@
-//! What the tests of the rules have in common.
+//! Shared by the tests of the rules.
 
-use super::{Arm, Results};
+use crate::campaign::{Arm, Results};
 use crate::config::Experiment;
 use crate::metrics::column;
 use crate::record::Record;
@@ -27,7 +27,7 @@ pub(super) fn arm(variant: &str, case: &str, at: Option<f64>) -> Arm {
         case: case.into(),
         quantity: "K".into(),
         at,
-        tuned: false,
+        search: None,
         experiment: Experiment::parse(text).unwrap(),
     }
 }

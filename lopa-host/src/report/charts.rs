@@ -197,7 +197,7 @@ fn shared_words(columns: &[&Column]) -> String {
 
 /// A column against another; what does not exist is not a number.
 fn points(record: &Record, x: &str, y: &str) -> Vec<[f64; 2]> {
-    let (Some(xs), Some(ys)) = (record.figures(x), record.figures(y)) else { return Vec::new() };
+    let (Some(xs), Some(ys)) = (record.values(x), record.values(y)) else { return Vec::new() };
     xs.into_iter().zip(ys).map(|pair| [pair.0, pair.1].map(|a| a.unwrap_or(f64::NAN))).collect()
 }
 

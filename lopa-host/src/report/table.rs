@@ -1,24 +1,25 @@
 //! Tables of a report.
 
+use crate::metrics::Metric;
 use crate::numerics::number;
 use crate::plot::escaped;
-use crate::record::{Column, Record, Scale};
+use crate::record::{Record, Scale};
 
-/// A table: words in its first column, figures in the others.
+/// A table: text in its first column, values in the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Table {
-    /// Above it.
+    /// The heading above it.
     pub title: String,
     /// The names of the columns.
     pub head: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
-    /// Whether cells are sentences: all but the last of a row may take several lines.
+    /// Whether cells are sentences: all but the last of a row may wrap.
     pub prose: bool,
 }
 
 impl Table {
-    /// As a part of a page.
+    /// The table as part of a page.
     pub(super) fn html(&self) -> String {
         let row = |cells: &[String], tag: &str| {
             let cells: String =
@@ -35,51 +36,39 @@ impl Table {
     }
 }
 
-/// The first, best and last figure of every column, and the iteration of the best one.
+/// The first, best and last value of every column, and the iteration of the best one.
 ///
-/// Accuracies are best when large, losses and errors (what is drawn on powers of ten) when small; counts have no best.
+/// Accuracies are best when large, losses and errors (drawn on a logarithmic axis) when small; counts have no best.
 #[must_use]
 pub fn summary(record: &Record) -> Table {
     let head = ["metric", "first", "best", "at iteration", "last"].map(str::to_owned).into();
-    let iterations = record.figures("iteration").unwrap_or_default();
+    let iterations = record.values("iteration").unwrap_or_default();
     let nothing = || "\u{2013}".to_owned();
     let mut rows = Vec::new();
     for column in record.columns().iter().filter(|column| column.name != "iteration") {
-        let figures: Vec<(usize, f64)> = record
-            .figures(&column.name)
+        let values: Vec<(usize, f64)> = record
+            .values(&column.name)
             .unwrap_or_default()
             .into_iter()
             .enumerate()
-            .filter_map(|(at, figure)| figure.filter(|a| a.is_finite()).map(|a| (at, a)))
+            .filter_map(|(at, value)| value.filter(|a| a.is_finite()).map(|a| (at, a)))
             .collect();
-        let (Some(first), Some(last)) = (figures.first(), figures.last()) else { continue };
-        let best = direction(column).map(|sign| {
+        let (Some(first), Some(last)) = (values.first(), values.last()) else { continue };
+        let sign = Metric::named(&column.name).map_or(-1.0, Metric::sign);
+        let best = (sign > 0.0 || column.scale == Scale::Logarithmic).then(|| {
             let better = |best: (usize, f64), next: &(usize, f64)| {
                 if sign * next.1 > sign * best.1 { *next } else { best }
             };
-            figures.iter().fold(*first, better)
+            values.iter().fold(*first, better)
         });
         let when = best.and_then(|(at, _)| iterations.get(at).copied().flatten());
         rows.push(vec![
             column.title.clone(),
             number(first.1),
-            best.map_or_else(nothing, |(_, figure)| number(figure)),
+            best.map_or_else(nothing, |(_, value)| number(value)),
             when.map_or_else(nothing, number),
             number(last.1),
         ]);
     }
     Table { title: "First, best and last".into(), head, rows, prose: false }
-}
-
-/// Whether more is better (1) or less is (-1).
-fn direction(column: &Column) -> Option<f64> {
-    let name = &column.name;
-    if name.ends_with("accuracy") {
-        Some(1.0)
-    } else if column.scale == Scale::Logarithmic || name.contains("loss") || name.contains("error")
-    {
-        Some(-1.0)
-    } else {
-        None
-    }
 }

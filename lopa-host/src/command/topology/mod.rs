@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lopa_host::config::{Experiment, NetworkTable};
+use lopa_host::csv;
 use lopa_host::files;
 use lopa_host::topology::{Kind, Layout, WeightRule, Weights, drawing, edge_list, find};
 
@@ -290,9 +291,7 @@ fn csv(weights: &Weights) -> String {
             given += f64::from(edge.weight);
         }
         row[node] = (1.0 - given).max(0.0) as f32;
-        let row: Vec<String> = row.iter().map(f32::to_string).collect();
-        text += &row.join(",");
-        text.push('\n');
+        text += &csv::line(row);
     }
     text
 }

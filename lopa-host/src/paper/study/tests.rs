@@ -1,4 +1,4 @@
-//! Of studies: what is run, and what is refused.
+//! Studies: what is run, and what is refused.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn arms_are_all_variants_in_all_cases() {
     let study = Study::parse(STUDY).unwrap();
     let arms = |mode| -> Vec<(String, u32, u64)> {
         let of = |arm: Arm| (arm.name, arm.experiment.network.nodes, arm.experiment.run.iterations);
-        study.arms(mode, None).unwrap().into_iter().map(of).collect()
+        study.plan(mode, None).unwrap().arms.into_iter().map(of).collect()
     };
     let name = |name: &str| name.to_owned();
     assert_eq!(
@@ -41,46 +41,45 @@ fn arms_are_all_variants_in_all_cases() {
     );
     let quick = arms(Mode::Quick);
     assert_eq!((quick[0].2, quick[1].2), (3, 2));
-    let arm = &study.arms(Mode::Whole, None).unwrap()[0];
+    let arm = &study.plan(Mode::Whole, None).unwrap().arms[0];
     let metrics = arm.experiment.run.metrics.metrics();
     assert_eq!(metrics, [Metric::OuterLoss, Metric::HessianVectors]);
 }
 
 #[test]
-fn step_sizes_are_sought_where_neither_variant_nor_case_keeps_them() {
+fn arms_are_tuned_unless_their_variant_or_case_opts_out() {
     let tune =
         "tune = { trials = 3, quick_trials = 2, metric = \"outer_loss\", range = [0.1, 1.0] }";
     let text = STUDY.replacen("quick =", &format!("{tune}\nquick ="), 1);
-    let sought = |text: &str| -> Vec<bool> {
-        let study = Study::parse(text).unwrap();
-        let arms = study.arms(Mode::Whole, None).unwrap();
-        arms.iter().map(|arm| study.search(arm, Mode::Whole).is_some()).collect()
+    let tuned = |text: &str| -> Vec<bool> {
+        let plan = Study::parse(text).unwrap().plan(Mode::Whole, None).unwrap();
+        plan.arms.iter().map(|arm| arm.search.is_some()).collect()
     };
-    assert_eq!(sought(STUDY), [false; 4]);
-    assert_eq!(sought(&text), [true; 4]);
+    assert_eq!(tuned(STUDY), [false; 4]);
+    assert_eq!(tuned(&text), [true; 4]);
     let variant = text.replace("name = \"a\",", "name = \"a\", tune = false,");
-    assert_eq!(sought(&variant), [false, true, false, true]);
+    assert_eq!(tuned(&variant), [false, true, false, true]);
     let case = text.replace("name = \"many\"", "name = \"many\", tune = false");
-    assert_eq!(sought(&case), [true, true, false, false]);
+    assert_eq!(tuned(&case), [true, true, false, false]);
 }
 
 #[test]
-fn what_is_measured_besides_is_recorded_and_judges_nothing() {
+fn asides_are_recorded_and_not_counted() {
     let aside = "aside = [{ rule = \"better\", metric = \"consensus\", who = \"a, few\", than = \"b, few\" }]\n";
     let study = Study::parse(&format!("{aside}{STUDY}")).unwrap();
     assert_eq!((study.checks().len(), study.asides().len()), (1, 1));
-    let arm = &study.arms(Mode::Whole, None).unwrap()[0];
+    let arm = &study.plan(Mode::Whole, None).unwrap().arms[0];
     let metrics = arm.experiment.run.metrics.metrics();
     assert_eq!(metrics, [Metric::OuterLoss, Metric::Consensus, Metric::HessianVectors]);
 }
 
 #[test]
-fn step_sizes_go_with_a_power_of_the_quantity() {
+fn step_sizes_scale_with_a_power_of_the_quantity() {
     let text = STUDY
         .replace("gamma = 0.4, tau = 0.4 } }", "gamma = 0.4, tau = 0.4 } }, steps = -0.5")
         .replace("{ name = \"few\", set", "{ name = \"few\", at = 4, set")
         .replace("{ name = \"many\" }", "{ name = \"many\", at = 16 }");
-    let arms = Study::parse(&text).unwrap().arms(Mode::Whole, None).unwrap();
+    let arms = Study::parse(&text).unwrap().plan(Mode::Whole, None).unwrap().arms;
     let steps = |arm: &Arm| {
         let a = &arm.experiment.algorithm;
         (a.alpha, a.beta, a.lambda, a.gamma, a.tau)
@@ -90,15 +89,15 @@ fn step_sizes_go_with_a_power_of_the_quantity() {
     let half = Some(0.05);
     assert_eq!(steps(&arms[2]), (0.05, half, half, Some(0.2), Some(0.4)));
     let held = text.replace("steps = -0.5", "steps = -0.5, hold_gamma = true");
-    let held = Study::parse(&held).unwrap().arms(Mode::Whole, None).unwrap();
+    let held = Study::parse(&held).unwrap().plan(Mode::Whole, None).unwrap().arms;
     assert_eq!(steps(&held[2]), (0.05, half, half, Some(0.4), Some(0.4)));
     assert_eq!(steps(&arms[3]), (0.1, tenth, tenth, None, None));
 }
 
 #[test]
-fn what_is_not_a_study_is_told() {
+fn mistakes_in_a_study_are_named() {
     let error = |text: &str| match Study::parse(text) {
-        Ok(study) => study.arms(Mode::Whole, None).unwrap_err().to_string(),
+        Ok(study) => study.plan(Mode::Whole, None).unwrap_err().to_string(),
         Err(error) => error.to_string(),
     };
     assert!(error(&STUDY.replace("\"a, few\"", "\"c\"")).contains("a check names \"c\""));

@@ -1,68 +1,70 @@
-//! Practical step sizes by a search with a stated budget, the same for every algorithm.
+//! A search for practical step sizes with a stated budget, the same for every algorithm.
 //!
-//! Step sizes are drawn log-uniformly, and the draws depend on (seed, trial, key) alone: two algorithms that both have a
-//! `beta` are tried with the same ones. Then successive halving: all trials run for a ninth of the rounds, the best third
-//! of them for a third, and the best third of those for all; should all of these diverge, the next best have their turn.
-//! Trial 0 is the file as it is.
+//! Step sizes are drawn log-uniformly. A draw depends only on the seed, the trial and the key, so two algorithms that
+//! both have a `beta` are tried with the same values of it. Successive halving follows: all trials run for a ninth of the
+//! rounds, the best third of them for a third, and the best third of those for all. If every trial of a rung diverges, the
+//! next best take their place. Trial 0 is the file unchanged.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lopa_core::draw::Draws;
 use rayon::prelude::*;
 
+use super::CampaignError;
 use crate::algorithms::{AlgorithmTable, Key};
 use crate::config::Experiment;
+use crate::csv;
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 use crate::run::{Outcome, Prepared, RunError};
-use crate::sweep::SweepError;
 
-/// What a search may spend, and what it looks for.
+/// A search: its budget, its ranges and the metric it optimises.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tune {
     /// The network.
     pub experiment: Experiment,
-    /// How many step sizes are tried.
+    /// How many sets of step sizes are tried.
     pub trials: u16,
     /// The seed of the search.
     pub seed: u64,
-    /// On how many of the network's seeds each trial runs: the mean is judged, and who diverges on one is out.
+    /// How many of the network's seeds each trial runs on: the mean counts, and trials that diverge on any seed are
+    /// discarded.
     pub seeds: u16,
-    /// What is judged.
+    /// The metric to optimise.
     pub metric: Metric,
-    /// Which of its figures.
+    /// Which of its values counts.
     pub over: Over,
-    /// Where `beta` and `lambda` are sought, and the one step size of a method with one level.
+    /// The range of `beta` and `lambda`, and of the only step size of a single-level method.
     pub range: [f32; 2],
-    /// Where `alpha` is sought where there are two: x may want other steps than a model does, by decades.
+    /// The range of `alpha` in a bilevel method: good steps of x and of the models may differ by orders of magnitude.
     pub outer_range: [f32; 2],
 }
 
 /// One run of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// 0, 1 or 2.
+    /// The rung: 0, 1 or 2.
     pub rung: usize,
-    /// Which step sizes: 0 are the file's.
+    /// The number of the trial; 0 has the file's own step sizes.
     pub trial: u16,
     /// How many rounds it ran.
     pub rounds: u64,
     /// The step sizes.
     pub algorithm: AlgorithmTable,
-    /// The judged figure, the mean over seeds; none if it diverged on one.
-    pub figure: Option<f64>,
+    /// The mean of the metric over seeds; none if the trial diverged on any of them.
+    pub value: Option<f64>,
 }
 
-/// Rounds of a rung are the file's, divided by these; the same part of the trials goes on.
+/// A rung has the file's rounds divided by these; one trial in `KEPT` goes on to the next.
 const PARTS: [u64; 3] = [9, 3, 1];
 const KEPT: usize = 3;
-/// Where shares are sought: momenta and the relaxation.
+/// The range of momenta and of the relaxation.
 const SHARES: [f32; 2] = [0.05, 0.95];
 
 impl Tune {
     /// The step sizes of a trial.
     ///
-    /// Tried are the keys the algorithm needs and those the file gives; how many steps its loops have is the file's.
+    /// The keys that the algorithm needs or the file gives are drawn; the lengths of its loops stay the file's.
     #[must_use]
     pub fn algorithm(&self, trial: u16) -> AlgorithmTable {
         let mut table = self.experiment.algorithm.clone();
@@ -74,26 +76,23 @@ impl Tune {
         let mut draw = |[low, high]: [f32; 2]| -> f32 {
             let (low, high) = (f64::from(low), f64::from(high));
             let value = low * libm::pow(high / low, stream.unit().into());
-            // As a person would write it.
+            // Rounded to a number that is easy to read.
             format!("{value:.2e}").parse().unwrap_or(value as f32)
         };
-        // Drawn for every algorithm, whether it has the key or not.
         let single = table.name.is_single_level();
         let outer_range = if single { self.range } else { self.outer_range };
-        let [alpha, beta, lambda] = [outer_range, self.range, self.range].map(&mut draw);
-        let [gamma, tau, inner_gamma] = [SHARES; 3].map(draw);
         let needs = table.name.about().needs;
-        let set = |key: Key, value: &mut Option<f32>, drawn: f32| {
-            if needs.contains(&key) || value.is_some() {
-                *value = Some(drawn);
+        for key in Key::STEPS {
+            // Drawn for every algorithm, so that all of them see the same draws.
+            let drawn = draw(match key {
+                Key::Alpha => outer_range,
+                Key::Beta | Key::Lambda => self.range,
+                _ => SHARES,
+            });
+            if needs.contains(&key) || table.step(key).is_some() {
+                table.set_step(key, drawn);
             }
-        };
-        table.alpha = alpha;
-        set(Key::Beta, &mut table.beta, beta);
-        set(Key::Lambda, &mut table.lambda, lambda);
-        set(Key::Gamma, &mut table.gamma, gamma);
-        set(Key::Tau, &mut table.tau, tau);
-        set(Key::InnerGamma, &mut table.inner_gamma, inner_gamma);
+        }
         table
     }
 
@@ -108,77 +107,77 @@ impl Tune {
         })
     }
 
-    /// All rounds a search takes, if nothing diverges: its budget.
+    /// The rounds of a search in which nothing diverges: its budget.
     #[must_use]
     pub fn budget(&self) -> u64 {
         let rounds: u64 = self.rungs().iter().map(|(trials, rounds)| *trials as u64 * rounds).sum();
         u64::from(self.seeds.max(1)) * rounds
     }
 
-    /// Searches on all cores, calling `tick` after every run; the best comes first of what is returned, all of it in
-    /// order of rungs from the last to the first. The results do not depend on the number of threads.
+    /// Searches on all cores, calling `tick` after every trial. The best trial comes first; rungs are in order from the
+    /// last to the first. Trials that have not finished when `stop` becomes true are left out.
     ///
     /// # Errors
-    /// Says what is wrong with the file, the data or the metric. What `stop` ended is left out.
-    pub fn run(&self, stop: &AtomicBool, tick: impl Fn() + Sync) -> Result<Vec<Trial>, SweepError> {
+    /// Says what is wrong with the file, the data or the metric.
+    pub fn run(
+        &self,
+        stop: &AtomicBool,
+        tick: impl Fn() + Sync,
+    ) -> Result<Vec<Trial>, CampaignError> {
         let mut experiment = self.experiment.clone();
         experiment.run.metrics = Choice::These(vec![self.metric]);
         experiment.run.per_node = false;
-        let of = |seed: u16| {
-            let mut experiment = experiment.clone();
-            experiment.run.seed = experiment.run.seed.wrapping_add(seed.into());
-            Prepared::new(experiment)
-        };
-        let prepared = (0..self.seeds.max(1)).map(of).collect::<Result<Vec<_>, _>>()?;
+        let seeds = experiment.for_seeds(self.seeds.max(1));
+        let prepared = seeds.map(Prepared::new).collect::<Result<Vec<_>, _>>()?;
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
-            // For the last figure, nothing on the way is measured.
+            // If only the last value counts, nothing is measured before it.
             let every = match self.over {
                 Over::Last => rounds,
                 Over::Course | Over::Tail => self.experiment.run.record_every,
             };
-            let run = |trial: &u16| -> Result<Option<Trial>, SweepError> {
+            let run = |trial: &u16| -> Result<Option<Trial>, CampaignError> {
                 let algorithm = self.algorithm(*trial);
                 let mut sum = Some(0.0);
                 for prepared in &prepared {
                     let prepared = prepared.shortened(algorithm.clone(), rounds, every)?;
                     let record = prepared.measure(Some(stop), |_| ()).map(Outcome::complete);
-                    let figure = match record {
+                    let value = match record {
                         Ok(None) => return Ok(None),
                         Ok(Some(record)) => {
-                            let figure = record.figure(self.metric.name(), self.over);
-                            Some(figure.ok_or(SweepError::Metric(self.metric))?)
+                            let value = record.value(self.metric.name(), self.over);
+                            Some(value.ok_or(CampaignError::Metric(self.metric))?)
                         }
                         Err(RunError::Diverged(_)) => None,
                         Err(other) => return Err(other.into()),
                     };
-                    sum = sum.zip(figure).map(|(sum, figure)| sum + figure);
+                    sum = sum.zip(value).map(|(sum, value)| sum + value);
                     if sum.is_none() {
                         break;
                     }
                 }
                 tick();
-                let figure = sum.map(|sum| sum / prepared.len() as f64);
-                // A run may end in numbers too large for its figure.
-                let figure = figure.filter(|figure| figure.is_finite());
-                Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, figure }))
+                let value = sum.map(|sum| sum / prepared.len() as f64);
+                // A run may finish with numbers so large that the metric overflows.
+                let value = value.filter(|value| value.is_finite());
+                Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, value }))
             };
             let mut trials: Vec<Trial> = Vec::new();
-            // The best of the rung below; where all of those diverge in the long run, the next best.
+            // The best of the previous rung, or the next best if all of those diverge.
             for chosen in left.chunks(count) {
-                // In order, whatever the threads do.
-                let results: Vec<Result<Option<Trial>, SweepError>> =
+                // Collected in order, so that the number of threads does not matter.
+                let results: Vec<Result<Option<Trial>, CampaignError>> =
                     chosen.par_iter().map(run).collect();
                 for result in results {
                     trials.extend(result?);
                 }
-                if trials.iter().any(|trial| trial.figure.is_some()) {
+                if trials.iter().any(|trial| trial.value.is_some()) {
                     break;
                 }
             }
             trials.sort_by(|a, b| self.rank(a).total_cmp(&self.rank(b)));
-            left = trials.iter().filter(|t| t.figure.is_some()).map(|t| t.trial).collect();
+            left = trials.iter().filter(|t| t.value.is_some()).map(|t| t.trial).collect();
             trials.append(&mut all);
             all = trials;
             if left.is_empty() || stop.load(Ordering::Relaxed) {
@@ -188,35 +187,24 @@ impl Tune {
         Ok(all)
     }
 
-    /// Less is better; what diverged comes last.
+    /// Smaller is better; trials that diverged come last.
     fn rank(&self, trial: &Trial) -> f64 {
-        let sign = if self.metric.more_is_better() { -1.0 } else { 1.0 };
-        trial.figure.map_or(f64::INFINITY, |figure| sign * figure)
+        trial.value.map_or(f64::INFINITY, |value| -self.metric.sign() * value)
     }
 }
 
-/// Trials as a CSV table, after a column with the name of their file.
+/// The trials of several searches as a CSV table; the first column is the name of a search.
 #[must_use]
-pub fn csv(searches: &[(&str, &[Trial])], metric: Metric) -> String {
-    let mut text = format!(
-        "file,algorithm,rung,trial,rounds,alpha,beta,lambda,gamma,tau,inner_gamma,{}\n",
-        metric.name()
-    );
+pub fn trials_csv(searches: &[(impl AsRef<str>, Vec<Trial>)], metric: Metric) -> String {
+    let head = ["file", "algorithm", "rung", "trial", "rounds"];
+    let names = head.into_iter().chain(Key::STEPS.map(Key::name)).chain([metric.name()]);
+    let mut text = csv::line(names);
     for (file, trials) in searches {
-        for trial in *trials {
-            let a = &trial.algorithm;
-            let steps = [Some(a.alpha), a.beta, a.lambda, a.gamma, a.tau, a.inner_gamma];
-            let number = |step: Option<f32>| step.map_or(String::new(), |step| step.to_string());
-            text += &format!(
-                "\"{}\",{},{},{},{},{},{}\n",
-                file.replace('"', "\"\""),
-                a.name,
-                trial.rung,
-                trial.trial,
-                trial.rounds,
-                steps.map(number).join(","),
-                trial.figure.map_or(String::new(), |figure| figure.to_string()),
-            );
+        for Trial { rung, trial, rounds, algorithm, value } in trials {
+            let before = [rung.to_string(), trial.to_string(), rounds.to_string()];
+            let steps = Key::STEPS.map(|key| csv::maybe(algorithm.step(key)));
+            let cells = [csv::quoted(file.as_ref()), algorithm.name.to_string()].into_iter();
+            text += &csv::line(cells.chain(before).chain(steps).chain([csv::maybe(*value)]));
         }
     }
     text
@@ -253,7 +241,7 @@ mod tests {
             a.check().unwrap();
         }
         assert_eq!(lopa.algorithm(0), lopa.experiment.algorithm);
-        // A range of its own for the shared variable moves nothing else, and no model.
+        // A separate range for the shared variable changes nothing else, and no single-level method.
         let wide = |tune: Tune| Tune { outer_range: [100.0, 200.0], ..tune };
         let (far, near) = (wide(lopa.clone()).algorithm(3), lopa.algorithm(3));
         assert!(far.alpha >= 100.0 && (far.beta, far.tau) == (near.beta, near.tau));
@@ -262,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_a_search_is_better_than_a_bad_file_whatever_the_threads() {
+    fn a_search_improves_on_a_bad_file_with_any_number_of_threads() {
         let tune = tune("lopa-gt", LOPA);
         let stop = AtomicBool::new(false);
         let search = |threads| {
@@ -276,22 +264,22 @@ mod tests {
         assert!(best.trial > 0, "a step of 0.0001 is not the best");
         assert_eq!(trials.iter().filter(|trial| trial.rung == 0).count(), 12);
         let last: Vec<f64> =
-            trials.iter().filter(|t| t.rung == 2).filter_map(|trial| trial.figure).collect();
+            trials.iter().filter(|t| t.rung == 2).filter_map(|trial| trial.value).collect();
         assert!(last.is_sorted() && last.len() == 2, "{last:?}");
-        let text = csv(&[("a \"b\"", &trials)], Metric::OuterLoss);
+        let text = trials_csv(&[("a \"b\"", trials.clone())], Metric::OuterLoss);
         assert_eq!(text.lines().count(), 1 + trials.len());
         assert!(text.lines().all(|line| line.split(',').count() == 12), "{text}");
-        // Of two seeds the mean counts, and the budget is twice as large.
+        // With two seeds the mean counts, and the budget is twice as large.
         let twice = Tune { seeds: 2, ..tune.clone() };
         assert_eq!(twice.budget(), 2 * tune.budget());
-        let figure = |seed: u64, seeds: u16| {
+        let value = |seed: u64, seeds: u16| {
             let mut tune = Tune { trials: 1, seeds, ..tune.clone() };
             tune.experiment.run.seed += seed;
-            tune.run(&stop, || ()).unwrap()[0].figure.unwrap()
+            tune.run(&stop, || ()).unwrap()[0].value.unwrap()
         };
-        assert_eq!(figure(0, 2), (figure(0, 1) + figure(1, 1)) / 2.0);
-        assert_ne!(figure(0, 1), figure(1, 1));
-        // Stopped before it began, it has nothing to say.
+        assert_eq!(value(0, 2), (value(0, 1) + value(1, 1)) / 2.0);
+        assert_ne!(value(0, 1), value(1, 1));
+        // Stopped before it began, it returns nothing.
         let stopped = tune.run(&AtomicBool::new(true), || ()).unwrap();
         assert!(stopped.is_empty());
     }

@@ -1,0 +1,231 @@
+//! The runs of a study: step sizes are searched for, then every arm is measured on every seed.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{CampaignError, Trial, Tune};
+use crate::config::Experiment;
+use crate::record::Record;
+use crate::report::{self, Figure};
+use crate::run::{Outcome, Prepared, RunError};
+
+/// One algorithm in one case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// The variant's name, followed by a comma and the case's if there are several cases.
+    pub name: String,
+    /// The variant's name.
+    pub variant: String,
+    /// The case's name; empty if there is only one case.
+    pub case: String,
+    /// The quantity in which cases differ, if it is a number.
+    pub quantity: String,
+    /// The value of that quantity.
+    pub at: Option<f64>,
+    /// How its step sizes are searched for; none if they are the file's.
+    pub search: Option<Tune>,
+    /// What is run.
+    pub experiment: Experiment,
+}
+
+/// Every arm's records, one per seed in the order of seeds; `None` where the run diverged.
+pub type Results = BTreeMap<String, Vec<Option<Record>>>;
+
+/// The trials of every arm whose step sizes were searched for.
+pub type Searches = Vec<(String, Vec<Trial>)>;
+
+/// What a study runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What is compared.
+    pub arms: Vec<Arm>,
+    /// How many seeds every arm runs on, counted up from its own.
+    pub seeds: u16,
+    /// Whether the nodes' labels are drawn, one figure per case.
+    pub labels: bool,
+}
+
+/// How far a study is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Trials of the search for step sizes.
+    Trials {
+        /// How many are done.
+        done: u64,
+        /// Of how many.
+        all: u64,
+    },
+    /// Rounds of the measured runs.
+    Rounds {
+        /// How many are done.
+        done: u64,
+        /// Of how many.
+        all: u64,
+    },
+}
+
+/// What a study measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// What was run, with the step sizes that were found.
+    pub arms: Vec<Arm>,
+    /// The searches.
+    pub searches: Searches,
+    /// The records.
+    pub results: Results,
+    /// The labels of the nodes, one figure per case, if they are wanted.
+    pub labels: Vec<Figure>,
+}
+
+impl Plan {
+    /// Runs everything, calling `observe` as it proceeds. Nothing is returned if `stop` became true before the end.
+    ///
+    /// # Errors
+    /// Names the arm, and says what is wrong with its file, its data or its metric.
+    pub fn run(
+        mut self,
+        stop: &AtomicBool,
+        observe: impl Fn(Progress) + Sync,
+    ) -> Result<Option<Measured>, CampaignError> {
+        let Some(searches) = self.tune(stop, &observe)? else { return Ok(None) };
+        let Some((results, labels)) = self.measure(stop, &observe)? else { return Ok(None) };
+        Ok(Some(Measured { arms: self.arms, searches, results, labels }))
+    }
+
+    /// Gives every arm the best step sizes of its search.
+    fn tune(
+        &mut self,
+        stop: &AtomicBool,
+        observe: &(impl Fn(Progress) + Sync),
+    ) -> Result<Option<Searches>, CampaignError> {
+        let searches = self.arms.iter().filter_map(|arm| arm.search.as_ref());
+        let all = searches.flat_map(Tune::rungs).map(|(trials, _)| trials as u64).sum();
+        let done = AtomicU64::new(0);
+        let tick = || {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            observe(Progress::Trials { done, all });
+        };
+        let mut found = Vec::new();
+        for arm in &mut self.arms {
+            let Some(search) = &arm.search else { continue };
+            let trials = search.run(stop, tick).map_err(|error| error.of(&arm.name))?;
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            if let Some(Trial { algorithm, value: Some(_), .. }) = trials.first() {
+                arm.experiment.algorithm = algorithm.clone();
+            }
+            found.push((arm.name.clone(), trials));
+        }
+        Ok(Some(found))
+    }
+
+    /// Runs every arm on every seed; labels are those of a case's first arm on its first seed.
+    fn measure(
+        &self,
+        stop: &AtomicBool,
+        observe: &(impl Fn(Progress) + Sync),
+    ) -> Result<Option<(Results, Vec<Figure>)>, CampaignError> {
+        let rounds: u64 = self.arms.iter().map(|arm| arm.experiment.run.iterations).sum();
+        let all = rounds * u64::from(self.seeds);
+        let (mut results, mut labels, mut cases) = (Results::new(), Vec::new(), Vec::new());
+        let mut before = 0;
+        for arm in &self.arms {
+            let wrong = |error: RunError| CampaignError::from(error).of(&arm.name);
+            let mut records = Vec::new();
+            for experiment in arm.experiment.for_seeds(self.seeds) {
+                let prepared = Prepared::new(experiment).map_err(wrong)?;
+                if self.labels && !cases.contains(&&arm.case) {
+                    labels.extend(dealt(&prepared, &arm.case, cases.len()));
+                    cases.push(&arm.case);
+                }
+                let tick = |round| observe(Progress::Rounds { done: before + round, all });
+                match prepared.measure(Some(stop), tick) {
+                    Ok(Outcome { finished: false, .. }) => return Ok(None),
+                    Ok(Outcome { record, .. }) => records.push(Some(record)),
+                    Err(RunError::Diverged(_)) => records.push(None),
+                    Err(error) => return Err(wrong(error)),
+                }
+                before += arm.experiment.run.iterations;
+            }
+            results.insert(arm.name.clone(), records);
+        }
+        Ok(Some((results, labels)))
+    }
+}
+
+/// The labels of a case's nodes.
+fn dealt(prepared: &Prepared, case: &str, number: usize) -> Option<Figure> {
+    let mut figure =
+        report::labels(prepared.material().shards(), prepared.experiment().data.validation)?;
+    figure.explanation += " This is the deal of the first seed.";
+    Some(of_case(figure, case, number))
+}
+
+/// A figure of one case: `number` tells its file from those of other cases, and its title names the case.
+pub(crate) fn of_case(mut figure: Figure, case: &str, number: usize) -> Figure {
+    if !case.is_empty() {
+        figure.stem = format!("{}-{number}", figure.stem);
+        *figure.drawing.title_mut() = format!("{}, {case}", figure.drawing.name());
+    }
+    figure
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::metrics::Metric;
+    use crate::record::Over;
+
+    /// Two arms on two seeds; the second is tuned in three trials.
+    fn plan() -> Plan {
+        let text = "[network]\nnodes = 4\n[problem]\nkind = \"quadratic\"\nouter = 3\ninner = 2\n\
+            [algorithm]\nname = \"dgd\"\nalpha = 0.0001\n[run]\niterations = 9\n";
+        let experiment = Experiment::parse(text).unwrap();
+        let (metric, over, range) = (Metric::OuterLoss, Over::Last, [0.01, 0.1]);
+        let search = |experiment: Experiment| {
+            let outer_range = range;
+            Tune { experiment, trials: 3, seed: 1, seeds: 1, metric, over, range, outer_range }
+        };
+        let arm = |name: &str, search| Arm {
+            name: name.into(),
+            variant: name.into(),
+            case: String::new(),
+            quantity: String::new(),
+            at: None,
+            search,
+            experiment: experiment.clone(),
+        };
+        let arms = vec![arm("given", None), arm("tuned", Some(search(experiment.clone())))];
+        Plan { arms, seeds: 2, labels: false }
+    }
+
+    #[test]
+    fn arms_are_tuned_and_measured_with_progress_to_the_end() {
+        let seen = Mutex::new(Vec::new());
+        let measured = plan()
+            .run(&AtomicBool::new(false), |progress| seen.lock().unwrap().push(progress))
+            .unwrap()
+            .unwrap();
+        assert_eq!(measured.results["given"].len(), 2);
+        assert_ne!(measured.results["given"], measured.results["tuned"]);
+        assert_eq!(measured.searches.len(), 1);
+        assert_ne!(measured.arms[0].experiment.algorithm, measured.arms[1].experiment.algorithm);
+        let seen = seen.into_inner().unwrap();
+        // Three trials, the best one again, and that one again; two arms on two seeds of nine rounds.
+        assert!(seen.contains(&Progress::Trials { done: 5, all: 5 }), "{seen:?}");
+        assert_eq!(seen.last(), Some(&Progress::Rounds { done: 36, all: 36 }));
+    }
+
+    #[test]
+    fn a_stopped_study_returns_nothing_and_a_failed_one_names_its_arm() {
+        assert_eq!(plan().run(&AtomicBool::new(true), |_| ()).unwrap(), None);
+        let mut wrong = plan();
+        wrong.arms[0].experiment.algorithm.alpha = -1.0;
+        let error = wrong.run(&AtomicBool::new(false), |_| ()).unwrap_err();
+        assert!(error.to_string().starts_with("given: algorithm.alpha = -1"), "{error}");
+        assert!(std::error::Error::source(&error).is_some());
+    }
+}
