@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests of the project, on a machine that has nothing but rustup: installs what is missing, then checks formatting,
-# lints, docs, host tests, the installed command, chip builds, emulated chips, memory budgets of boards, and
+# lints, dependencies, docs, host tests, the installed command, chip builds, emulated chips, memory budgets of boards, and
 # the proof that nothing panics. Prints at the end how long each step took.
 # Writes only to the target folders, apart from what it installs.
 set -euo pipefail
@@ -53,7 +53,15 @@ if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >
     exit 1
   fi
 fi
+deny=$built/tools/bin/cargo-deny
+if command -v cargo-deny >/dev/null; then
+  deny=$(command -v cargo-deny)
+elif [ ! -x "$deny" ]; then
+  # There is no current prebuilt one on a package registry. Without debug information it builds sooner.
+  CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root "$built/tools" cargo-deny@0.20.2
+fi
 cargo --version
+"$deny" --version
 qemu-system-arm --version | head -n 1
 
 step "Formatting"
@@ -62,6 +70,12 @@ cargo fmt --all --check
 
 # All targets in one call, so that cargo builds them in parallel.
 every=("${targets[@]/#/--target=}")
+
+step "Dependencies: licences, bans and sources"
+# Not advisories: their database is on GitHub, which may be out of reach. The workflow checks them.
+for manifest in Cargo.toml firmware/Cargo.toml; do
+  "$deny" --manifest-path "$manifest" --locked --config deny.toml check bans licenses sources
+done
 
 step "Lints of the host"
 cargo clippy --locked --workspace --all-targets -- -D warnings
