@@ -8,4 +8,5 @@ mod chips;
 mod exchange;
 mod house;
 mod nodes;
+mod packages;
 mod reference;
