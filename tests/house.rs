@@ -1,4 +1,4 @@
-//! Rules of the house that no compiler checks.
+//! Rules of this repository that no compiler checks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn every_public_type_of_the_core_can_be_logged() {
                 line.trim_start().starts_with("formatted::<")
                     && line.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
             });
-            assert!(listed, "{name} of {} is missing in formatted.rs", path.display());
+            assert!(listed, "{name} of {} is missing from formatted.rs", path.display());
         }
     }
     assert!(count > 40, "only {count} types found");
@@ -63,14 +63,14 @@ fn the_core_forbids_unsafe_and_has_no_allocator() {
 }
 
 #[test]
-fn every_source_file_says_what_it_is() {
+fn every_source_file_begins_with_a_line_of_docs() {
     for dir in ["lopa-core", "lopa-host", "tests", "firmware"] {
         for (path, text) in sources(dir) {
             if path.components().any(|part| part.as_os_str() == "target") {
                 continue;
             }
-            let said = text.starts_with("//!") || text.starts_with("#![doc");
-            assert!(said, "{} does not begin with a line of docs", path.display());
+            let documented = text.starts_with("//!") || text.starts_with("#![doc");
+            assert!(documented, "{} does not begin with a line of docs", path.display());
         }
     }
 }
