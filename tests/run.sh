@@ -112,7 +112,7 @@ lopa compare examples/*.toml --seeds 5 --out "$built/install/results"
 cmp "$built/install/results/figures/test_accuracy.svg" examples/test_accuracy.svg
 
 step "Tests of the core's features"
-# Without the features that the host adds to the core. The host adds serde, which is therefore tested above.
+# Without the features that the host adds to the core.
 for feature in "${changing[@]}"; do
   cargo test --locked -p lopa-core --features "$feature" --lib --test conversation
 done
