@@ -1,4 +1,4 @@
-//! Rules of the house that no compiler checks.
+//! Rules of this repository that no compiler checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -44,7 +44,7 @@ fn every_public_type_of_the_core_can_be_logged() {
                 line.trim_start().starts_with("formatted::<")
                     && line.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
             });
-            assert!(listed, "{name} of {} is missing in formatted.rs", path.display());
+            assert!(listed, "{name} of {} is missing from formatted.rs", path.display());
         }
     }
     assert!(count > 40, "only {count} types found");
@@ -102,14 +102,14 @@ fn greetings_name_the_versions_that_decide_bits() {
 }
 
 #[test]
-fn every_source_file_says_what_it_is() {
+fn every_source_file_begins_with_a_line_of_docs() {
     for dir in ["lopa-core", "lopa-host", "tests", "firmware"] {
         for (path, text) in sources(dir) {
             if path.components().any(|part| part.as_os_str() == "target") {
                 continue;
             }
-            let said = text.starts_with("//!") || text.starts_with("#![doc");
-            assert!(said, "{} does not begin with a line of docs", path.display());
+            let documented = text.starts_with("//!") || text.starts_with("#![doc");
+            assert!(documented, "{} does not begin with a line of docs", path.display());
         }
     }
 }

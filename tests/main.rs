@@ -1,11 +1,12 @@
-//! All tests across the crates, in one program: each further program would link everything again.
+//! All tests across the crates, in one program: every further program would link everything again.
 //!
-//! One part of them: `cargo test -p lopa-tests exchange::`. Those of emulated chips and boards: `cargo test -p lopa-tests
-//! chips:: -- --ignored`, and `nodes::`.
+//! To run one part: `cargo test -p lopa-tests exchange::`. Emulated chips and boards are ignored by default: `cargo test -p
+//! lopa-tests chips:: -- --ignored`, and the same for `nodes::`.
 
 mod algorithm;
 mod chips;
 mod exchange;
 mod house;
 mod nodes;
+mod packages;
 mod reference;

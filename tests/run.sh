@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# The whole test of the project, from a bare machine with rustup: installs what it needs, then formatting,
-# lints, docs, host tests, chip builds, emulated chips, boards' budgets, and the proof that nothing panics. Says at the
-# end how long each step took.
-# Read-only but for target/ and the installs.
+# All tests of the project, on a machine that has nothing but rustup: installs what is missing, then checks formatting,
+# lints, dependencies, docs, host tests, the installed command, chip builds, emulated chips, memory budgets of boards, and
+# the proof that nothing panics. Prints at the end how long each step took.
+# Writes only to the target folders, apart from what it installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Optional features of lopa-core for chips: those that change bytes or bits, which are tested, and the others.
+# Optional features of lopa-core for chips: those that change bytes or bits, and are therefore tested; then all.
 changing=(encrypt micromath)
 features=("${changing[@]}" defmt)
 targets=(thumbv6m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf)
 boards=(nrf52840-dk nucleo-l476rg pico pico-2)
+mkdir -p "${CARGO_TARGET_DIR:-target}"
+built=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 
 names=() times=() verdict="Stopped"
 step() {
@@ -18,7 +20,7 @@ step() {
   names+=("$*") began=$SECONDS
   printf '\n== %s\n' "$*"
 }
-# How long each step took, also when one fails, and the verdict.
+# Prints how long each step took, even if one failed, and the verdict.
 finish() {
   local status=$?
   times+=($((SECONDS - began)))
@@ -31,7 +33,7 @@ finish() {
 trap finish EXIT
 
 step "Tools"
-# Automatic installs may be switched off, so every target is named.
+# Automatic installs may be disabled, so every target is named.
 missing=()
 for target in "${targets[@]}"; do
   rustup target list --installed | grep -qx "$target" || missing+=("$target")
@@ -41,7 +43,7 @@ if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >
   sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
   if command -v apt-get >/dev/null; then
     $sudo apt-get update -qq
-    # Without recommended packages: they pull in desktops, and clash with newer qemu-utils.
+    # Without recommended packages: they pull in desktops and conflict with newer qemu-utils.
     DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends \
       qemu-system-arm qemu-system-misc >/dev/null
   elif command -v brew >/dev/null; then
@@ -51,28 +53,42 @@ if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >
     exit 1
   fi
 fi
+deny=$built/tools/bin/cargo-deny
+if command -v cargo-deny >/dev/null; then
+  deny=$(command -v cargo-deny)
+elif [ ! -x "$deny" ]; then
+  # There is no current prebuilt one on a package registry. Without debug information it builds sooner.
+  CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root "$built/tools" cargo-deny@0.20.2
+fi
 cargo --version
+"$deny" --version
 qemu-system-arm --version | head -n 1
 
 step "Formatting"
 cargo fmt --all --check
 (cd firmware && cargo fmt --all --check)
 
-# Several targets in one call: cargo then works on all of them at once.
+# All targets in one call, so that cargo builds them in parallel.
 every=("${targets[@]/#/--target=}")
+
+step "Dependencies: licences, bans and sources"
+# Not advisories: their database is on GitHub, which may be out of reach. The workflow checks them.
+for manifest in Cargo.toml firmware/Cargo.toml; do
+  "$deny" --manifest-path "$manifest" --locked --config deny.toml check bans licenses sources
+done
 
 step "Lints of the host"
 cargo clippy --locked --workspace --all-targets -- -D warnings
 
 step "Lints of the firmware"
 (cd firmware && cargo clippy --locked --release "${every[@]}" -- -D warnings)
-# In their folders: each has its own target there, and its chip's features.
+# In their folders, where each has its own target and its chip's features.
 for board in "${boards[@]}"; do
   (cd "firmware/$board" && cargo clippy --locked --release -- -D warnings)
 done
 
 step "The core on each target, and each of its features alone"
-# Checked, not built: images for chips are built below. Features are checked where least is there.
+# Checked, not built: images for chips are built below. Features are checked on the smallest chip.
 cargo clippy --locked --quiet -p lopa-core "${every[@]}" -- -D warnings
 for feature in "${features[@]}"; do
   cargo clippy --locked --quiet -p lopa-core --target=thumbv6m-none-eabi --features "$feature" -- -D warnings
@@ -81,12 +97,19 @@ done
 step "Docs"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
-# Every run of host tests below is of the whole workspace: another choice of packages would build them again.
+# Host tests always run for the whole workspace: another selection of packages would build them again.
 step "Build of the host tests"
 cargo test --locked --workspace --no-run
 
 step "Tests on this machine"
 cargo test --locked --workspace
+
+step "The installed command, and the chart at the top of the README"
+cargo install --quiet --locked --debug --path lopa-host --root "$built/install"
+PATH="$built/install/bin:$PATH"
+lopa --version
+lopa compare lopa-host/examples/*.toml --seeds 5 --out "$built/install/results"
+cmp "$built/install/results/figures/test_accuracy.svg" lopa-host/examples/test_accuracy.svg
 
 step "Tests of the core's features"
 # Without the features that the host adds to the core.
@@ -110,6 +133,6 @@ cargo test --locked --workspace --tests -- --ignored ${skip[@]+"${skip[@]}"}
 
 verdict="All passed"
 if [ ${#skip[@]} -gt 0 ]; then
-  verdict+=", but the tests of real data were skipped: mnist, covtype and cifar10 are not all in data/ (lopa data fetch), \
-nor in the folder that LOPA_DATA names"
+  verdict+=", but tests that need real data were skipped: mnist, covtype and cifar10 must all be in data/ \
+(lopa data fetch) or in the folder that LOPA_DATA names"
 fi

@@ -5,7 +5,7 @@ use std::fs;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use crate::common::{data_set, lopa, said};
+use crate::common::{lopa, said};
 use crate::fetch::server::{Habit, Server, names, plain};
 use lopa_core::batch::Sampler;
 use lopa_core::node::{Config, Scheme};
@@ -22,6 +22,7 @@ use lopa_host::network::Simulation;
 use lopa_host::report::Outputs;
 use lopa_host::run::Prepared;
 use lopa_host::topology::Topology;
+use lopa_tests::real_data::data_set;
 
 /// Mean test accuracy of a ring of these nodes: the paper's logistic hyper-parameter problem.
 fn learn(shards: &[Shard], scheme: Scheme, batch: u32, rounds: u32, step: f32) -> f32 {

@@ -22,7 +22,7 @@ const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;
 #[derive(Debug, Clone, Copy)]
 struct Case {
     shape: Shape,
-    /// Samples of a batch; all of them for zero.
+    /// Samples per batch; zero for all of them.
     batch: u32,
     /// How far from zero the point lies: at the far end sigmoids and softmax saturate.
     reach: f32,
@@ -132,8 +132,8 @@ fn agrees(kind: Kind) {
         let mut asked = Asked::new(&*problem, case, &mut rng);
         let (independent, at, [inner, outer]) = (instance.reference(), asked.at(), asked.lists());
 
-        // An inner product is off by about a rounding of the sum of its terms' sizes, whatever it comes to;
-        // all else rounds relative to the answer. The worst of 12,000 cases was 4.3 roundings.
+        // The error of an inner product is about one rounding of the sum of its terms' sizes, whatever its value;
+        // everything else rounds relative to the answer. The worst of 12,000 cases was 4.3 roundings.
         let terms = instance.terms(largest(&at.x).max(largest(&at.theta)).max(largest(&at.v)));
         let wanted = differences::answers(&independent, &at, &inner, &outer);
         for (which, (name, wanted)) in wanted.named().into_iter().enumerate() {
@@ -212,9 +212,9 @@ fn meta_squared() {
     agrees(Kind::MetaSquared);
 }
 
-/// The yardstick of the trajectories: derivatives on paper against differences.
+/// The derivatives that trajectories are compared with, against differences.
 #[test]
-fn derivatives_on_paper_are_those_of_the_losses() {
+fn the_references_derivatives_agree_with_differences_of_its_losses() {
     for kind in KINDS {
         run(kind, |case| {
             let mut rng = Rng(case.seed);
@@ -255,7 +255,7 @@ fn verdict(problem: &dyn Problem, at: &Asked<'_>) -> Report {
     check::derivatives(problem, Point { x: &at.x, theta: &at.theta }, &at.v, &mut room).unwrap()
 }
 
-/// Runs a test on a handful of problems of every kind, at points where every term is worth noticing.
+/// Runs a test on a few problems of every kind, at points where every term is large enough to notice.
 fn with_problems(test: impl Fn(Kind, &Instance, &dyn Problem, &Asked<'_>)) {
     for kind in KINDS {
         for seed in 0..12 {
@@ -278,9 +278,9 @@ fn with_problems(test: impl Fn(Kind, &Instance, &dyn Problem, &Asked<'_>)) {
     }
 }
 
-/// What the checker may say about a right problem; the worst here is 0.00014.
+/// The largest error that the checker may report for a correct problem; the worst here is 0.00014.
 const RIGHT: f32 = 0.001;
-/// What it must say about a wrong one at least; the mildest here is 0.09.
+/// The smallest error that it must report for a wrong one; the mildest here is 0.09.
 const WRONG: f32 = 0.05;
 
 #[test]
@@ -301,7 +301,7 @@ fn the_checker_rejects_mistakes() {
             assert!(report.worst() > WRONG, "{kind:?}: {what} of {which} passed: {report:?}");
         };
         for (which, len) in lengths.into_iter().enumerate() {
-            // Where an answer is zero, its sign is neither right nor wrong.
+            // The sign of an answer that is zero does not matter.
             let mut out = vec![0.0; len];
             asked.clone().add(which, 1.0, &mut out);
             if out.iter().all(|&out| out == 0.0) {

@@ -1,4 +1,4 @@
-//! A network described in a file, against the independent f64 implementation, through the files it writes.
+//! A run from an experiment file, compared with the independent f64 implementation through the files it writes.
 
 use std::fs;
 use std::path::Path;
@@ -109,7 +109,7 @@ fn a_file_reproduces_algorithm_one() {
     }
 }
 
-/// The states after a run with so many threads.
+/// The states after a run with this many threads.
 fn with_threads(threads: usize, experiment: &Experiment, out: &Path) -> Vec<u8> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {

@@ -1,4 +1,4 @@
-//! What theory promises on quadratics that differ from node to node: GT has no bias, LG's shrinks with α.
+//! The theory on quadratics that differ between nodes: GT has no bias, and LG's bias shrinks with α.
 
 use crate::reference::fixtures::{Instance, Rng};
 use crate::reference::fleet::Fleet;
@@ -99,7 +99,7 @@ impl Setting {
         solve(&h, &mean(&b))
     }
 
-    /// Where LG stands still: Σ_j w_ij x_j - x_i = α (H_i x_i - b_i) on every node.
+    /// The fixed point of LG: Σ_j w_ij x_j - x_i = α (H_i x_i - b_i) on every node.
     fn standstill(&self, alpha: f64) -> Vec<Vec<f64>> {
         let (n, m) = (self.x0.len(), self.instances.len());
         let (mut left, mut right) = (zeros(m * n, m * n), vec![0.0; m * n]);
@@ -126,8 +126,8 @@ fn floor(alpha: f32, peak: f64) -> f64 {
     1.5 / f64::from(TAU * alpha) * ROUNDING * peak
 }
 
-/// How many roundings a node's y may be off from its z, on average, after any number of rounds: three times
-/// what is measured.
+/// How many roundings a node's y may differ from its z, on average, after any number of rounds: three times the
+/// measured value.
 const DRIFT: f64 = 8.0;
 
 /// The largest distance of a node's x from a vector.
@@ -160,16 +160,16 @@ fn lg_keeps_a_bias_that_shrinks_with_its_step() {
         for alpha in [0.02, 0.01, 0.005] {
             let end = setting.run(Scheme::LocalGradient, alpha, 0.3, 20_000);
             let floor = floor(alpha, end.peak);
-            // Exactly where its own equations say, on every node.
+            // Every node ends exactly where the equations of LG say.
             let wanted = setting.standstill(f64::from(alpha));
             for (x, wanted) in end.x.iter().zip(&wanted) {
                 let off = distance(x, wanted);
                 assert!(off < floor / CURVATURE, "{network:?}: {off:e} from standstill");
             }
-            // And that is a bias, of the average and between nodes: half the step, half the bias.
+            // That is a bias, of the average and between nodes: half the step, half the bias.
             let centre = mean(&end.x);
             let bias = [largest(&setting.hypergradient(&centre)), farthest(&end.x, &centre)];
-            assert!(bias[0] > 2.0 * floor, "{network:?}: {bias:?} is no bias");
+            assert!(bias[0] > 2.0 * floor, "{network:?}: {bias:?} is not a bias");
             for (bias, last) in bias.into_iter().zip(last.unwrap_or(bias.map(|b| 2.0 * b))) {
                 let ratio = last / bias;
                 assert!((1.6..2.2).contains(&ratio), "{network:?}: {ratio} at {alpha}");

@@ -1,4 +1,4 @@
-//! The algorithm against what it should be: derivatives, trajectories, exact solutions, and what theory promises.
+//! The algorithm against independent results: derivatives, trajectories, exact solutions, and the theory.
 
 mod derivatives;
 mod exact;

@@ -1,4 +1,4 @@
-//! Whole runs of LG and GT against Algorithm 1 in f64, and against themselves where bits must not change.
+//! Whole runs of LG and GT against Algorithm 1 in f64, and against each other where bits must not change.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -22,7 +22,7 @@ const SCHEMES: [Scheme; 2] = [Scheme::LocalGradient, Scheme::GradientTracking];
 const BOUNDS: [(u64, f64); 5] =
     [(1, 1.2e-6), (2, 1.2e-6), (10, 1.2e-6), (100, 4.0e-6), (1_000, 3.0e-5)];
 
-/// A network to be run: its nodes' problems have one shape and different data.
+/// A network to run: its nodes' problems have the same shape and different data.
 struct Setting {
     graph: Graph,
     instances: Vec<Instance>,
@@ -163,7 +163,7 @@ fn meta_squared() {
 }
 
 #[test]
-fn mini_batches_are_the_ones_each_oracle_asked_for() {
+fn every_oracle_uses_the_batch_drawn_for_it() {
     for kind in
         [Kind::Logistic, Kind::Ridge, Kind::SharedLayer, Kind::MetaLogistic, Kind::MetaSquared]
     {
@@ -196,14 +196,14 @@ fn bits(fleet: &Fleet<'_>) -> Vec<u64> {
 }
 
 #[test]
-fn bits_do_not_depend_on_how_vectors_are_cut() {
+fn bits_do_not_depend_on_how_vectors_are_divided() {
     let setting = Setting::new(Kind::SharedLayer, Graph::Random, 6);
     let (m, n) = (6, setting.x0.len());
     assert!(n > 32, "more than one chunk of mix_with");
     let problems = setting.problems();
     for scheme in SCHEMES {
         let mut fleet = setting.fleet(&problems, scheme, Sampler::full);
-        // From one element a pass to more room than there are elements, whole multiples and not.
+        // From one element per pass to more room than there are elements, with and without a remainder.
         let rooms = [2 * m, 4 * m - 1, 2 * m * 7, 2 * m * 31 + 5, 2 * m * (n - 1), 2 * m * (n + 9)];
         let mut cut = rooms.map(|room| fleet.clone().with_room(room));
         let (mut whole, mut by_hand) = (fleet.clone(), fleet.clone());
@@ -227,16 +227,16 @@ fn sent(fleet: &Fleet<'_>) -> Vec<(Vec<f32>, Vec<f32>)> {
     fleet.states().iter().map(|state| (state.x.to_vec(), state.y.to_vec())).collect()
 }
 
-/// A round in which whole vectors are traded.
+/// A round in which nodes exchange whole vectors.
 fn mix_whole(fleet: &mut Fleet<'_>) {
     fleet.compute();
     let sent = sent(fleet);
     for (i, node) in fleet.nodes.iter_mut().enumerate() {
-        let heard = fleet.edges.iter().filter(|edge| edge.node as usize == i).map(|edge| {
+        let received = fleet.edges.iter().filter(|edge| edge.node as usize == i).map(|edge| {
             let (x, y) = &sent[edge.neighbour as usize];
             Neighbour { weight: edge.weight, x, y }
         });
-        node.mix_with(heard).unwrap();
+        node.mix_with(received).unwrap();
     }
 }
 
@@ -263,7 +263,7 @@ fn mix_by_hand(fleet: &mut Fleet<'_>, round: usize) {
 }
 
 #[test]
-fn a_restored_fleet_goes_on_bit_for_bit() {
+fn a_restored_fleet_continues_bit_for_bit() {
     let setting = Setting::new(Kind::Logistic, Graph::Ring, 5);
     let problems = setting.problems();
     let sampler = |i| Sampler::drawn(77, i, NonZeroU32::new(4).unwrap());

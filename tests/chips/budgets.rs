@@ -1,4 +1,4 @@
-//! What the node image takes of a chip: flash, static RAM and stack, against the table in the docs and its limits.
+//! The node image's flash, static RAM and stack, against the table in the docs and its limits.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -18,12 +18,12 @@ const NODES: u32 = 4;
 const ROUNDS: u64 = 200;
 /// The top of the image's RAM, see its memory.x: its stack, and no static.
 const STACK: Range<usize> = 0x2000_8800..0x2000_a000;
-/// What it is filled with before a board starts: what is left of it was never used.
+/// Fills the stack before a board starts: where it is still there, the stack was never used.
 const PAINT: [u8; 4] = 0xdead_beef_u32.to_le_bytes();
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/node/docs/budgets.md");
 
-/// The bytes of RAM that are taken before the program starts.
+/// The bytes of RAM in use before the program starts.
 fn statics(image: &Path) -> usize {
     let file = fs::read(image).expect("the image was built");
     let header = FileHeader32::<Endianness>::parse(&*file).expect("a 32-bit ELF file");
@@ -35,7 +35,7 @@ fn statics(image: &Path) -> usize {
     written.map(|section| section.sh_size(endian) as usize).sum()
 }
 
-/// A ring of boards that can be looked into, off; with a key, which takes more stack.
+/// A ring of boards, switched off, whose memory can be inspected; with a key, which takes more stack.
 fn ring(image: &Path) -> Emulated {
     let (_folder, [key, _]) = keys::keys();
     let prepared = keys::ring(ROUNDS, Some(&key));
@@ -49,23 +49,22 @@ fn ring(image: &Path) -> Emulated {
     boards
 }
 
-/// The deepest the stack of a board has been.
+/// The largest stack that a board has used.
 fn stack(boards: &Emulated, node: u32) -> usize {
     let own = boards.folder(node);
     let mut monitor = UnixStream::connect(own.join("monitor")).expect("a monitor");
     let (at, len) = (STACK.start, STACK.len());
     writeln!(monitor, "pmemsave {at:#x} {len} stack.bin").expect("it listens");
-    // It does what it was told before it sees that nobody is there any more.
+    // It executes the command before it notices the end of the connection.
     monitor.shutdown(Shutdown::Write).expect("it is there");
-    let mut said = Vec::new();
-    let _ = monitor.read_to_end(&mut said);
+    let _ = monitor.read_to_end(&mut Vec::new());
     let bytes = fs::read(own.join("stack.bin")).expect("the stack was saved");
     let left = bytes.chunks(4).take_while(|word| *word == PAINT).count() * 4;
-    assert!(left > 0, "the stack of board {node} is deeper than what was painted");
+    assert!(left > 0, "board {node} used all of the painted stack");
     bytes.len() - left
 }
 
-/// The rows of the page by name: what was measured, and what is allowed.
+/// A row of the page by name: the measured value and the limit.
 fn row(page: &str, name: &str) -> (usize, usize) {
     let number = |cell: &str| cell.trim().replace(',', "").parse().ok();
     let found = page.lines().find_map(|line| {
@@ -78,7 +77,7 @@ fn row(page: &str, name: &str) -> (usize, usize) {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn the_node_image_keeps_to_its_budgets() {
+fn the_node_image_stays_within_its_budgets() {
     let target = emulator::CORTEX_M4F.target;
     let build = |bare: bool| {
         let images = emulator::build_small("mps2-an386", "mps2-an386", &[target], bare);
@@ -88,7 +87,7 @@ fn the_node_image_keeps_to_its_budgets() {
     let ram = statics(&image);
     let mut boards = ring(&image);
     boards.start_all().unwrap();
-    // Everything a node does: rounds, checkpoints, answers, and a new epoch for one that comes back.
+    // Everything a node does: rounds, checkpoints, answers, and a new epoch when a node returns.
     boards.client(2).unwrap().wait_for_round(ROUNDS / 4).unwrap();
     boards.start(2).unwrap();
     for node in 0..NODES {

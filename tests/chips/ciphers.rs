@@ -1,4 +1,4 @@
-//! What sealing frames costs on emulated chips with the ciphers that were considered, against the table in the docs.
+//! The cost of sealing frames on emulated chips, for every cipher that was considered, against the table in the docs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use lopa_core::math::Kind;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lopa-core/docs/ciphers.md");
 const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests chips::ciphers -- --ignored";
-/// What stands before the table, and behind it.
+/// The lines before and after the table.
 const MARKS: [&str; 2] = ["<!-- ciphers -->\n", "<!-- end of ciphers -->\n"];
 
 /// Ciphers by name, and their programs.
@@ -102,7 +102,7 @@ fn read(page: &str) -> Vec<(Key, Cost)> {
     page.lines().filter_map(row).collect()
 }
 
-/// Whether the numbers are the same but for a tenth.
+/// Whether the numbers agree to within a tenth.
 fn agree(a: &[(Key, Cost)], b: &[(Key, Cost)]) -> bool {
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 0.1 * a;
     let same = |((a, x), (b, y)): (&(Key, Cost), &(Key, Cost))| a == b && x.iter().zip(y).all(near);
@@ -111,7 +111,7 @@ fn agree(a: &[(Key, Cost)], b: &[(Key, Cost)]) -> bool {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn ciphers_cost_what_the_docs_say() {
+fn costs_of_ciphers_match_the_docs() {
     let rows = measure();
     let page = fs::read_to_string(PAGE).expect("the page is there");
     if blessing() {
@@ -123,12 +123,12 @@ fn ciphers_cost_what_the_docs_say() {
     known.retain(|([cipher, ..], _)| blessing() || measured_each_time(cipher));
     assert!(
         agree(&known, &rows),
-        "measured {rows:#?}\nthe docs say {known:#?}\nif that is how it should be: {BLESS}"
+        "measured {rows:#?}\nthe docs say {known:#?}\nif this is intended: {BLESS}"
     );
 }
 
 #[test]
-fn a_table_reads_back_and_tells_strays() {
+fn a_written_table_reads_back_and_detects_changes() {
     let key = ["c", "m", "size"].map(str::to_owned);
     let rows = [(key.clone(), [1_000.0, 200.0, 30.5, 20.0])];
     let page = format!("# Page\n{}old\n{}more\n", MARKS[0], MARKS[1]);

@@ -22,7 +22,7 @@ const SHARED_LAYER: Benchmark = ("shared-layer", "cost-shared-layer", benchmark:
 const META: Benchmark = ("meta", "cost-meta", benchmark::meta);
 const NOTHING: Benchmark = ("nothing", "cost-nothing", benchmark::nothing);
 
-/// A section of the page: one way to build, and what is measured so.
+/// A section of the page: one way to build, and what is measured with it.
 struct Section {
     title: &'static str,
     build: Build,
@@ -73,21 +73,21 @@ impl Measured {
     }
 
     fn number(&self, name: &str) -> u64 {
-        self.text(name).parse().unwrap_or_else(|_| panic!("{name} is no number"))
+        self.text(name).parse().unwrap_or_else(|_| panic!("{name} is not a number"))
     }
 }
 
-/// Whether the page is written anew: then everything is measured, and twice.
+/// Whether the page is rewritten: then everything is measured, twice.
 fn blessing() -> bool {
     std::env::var_os("LOPA_BLESS").is_some()
 }
 
-/// Whether a row is measured each time. What is built for size is checked on two chips: building takes long.
+/// Whether a row is measured each time. Programs built for size are checked on two chips only: building takes long.
 fn measured_each_time(section: &str, chip: &str) -> bool {
     section == SECTIONS[0].title || [CORTEX_M0.chip, CORTEX_M4F.chip].contains(&chip)
 }
 
-/// Measures a section; on the way checks that chips foretell their memory and compute what a host does.
+/// Measures a section, and checks that chips predict their memory and compute what a host computes.
 fn measure(section: &Section, rows: &mut Vec<(Key, Cost)>) {
     let mut programs = vec![NOTHING.1];
     programs.extend(section.benchmarks.iter().map(|benchmark| benchmark.1));
@@ -104,19 +104,23 @@ fn measure(section: &Section, rows: &mut Vec<(Key, Cost)>) {
         for (machine, directory, frame) in &built {
             let what = format!("{problem} on {}", machine.chip);
             let node = Measured::new(machine, &directory.join(program));
-            let (ram, foretold) = (node.number("ram"), node.number("foretold"));
-            // Padding to eight bytes is all that may differ.
-            assert!(ram.abs_diff(foretold) < 8, "{what}: {ram} bytes, {foretold} foretold");
+            let (ram, predicted) = (node.number("ram"), node.number("predicted"));
+            // They may differ only by padding to eight bytes.
+            assert!(ram.abs_diff(predicted) < 8, "{what}: {ram} bytes, {predicted} predicted");
             let hash = node.text("hash").to_owned();
             if section.build.math == KIND {
                 let report = here(&mut |step| (0..STEPS).for_each(|_| step()));
-                assert_eq!(hash, format!("{:016x}", report.hash), "{what}: other bits than here");
+                assert_eq!(
+                    hash,
+                    format!("{:016x}", report.hash),
+                    "{what}: differs from this machine"
+                );
             }
             let first = hashes.entry(problem).or_insert_with(|| hash.clone());
-            assert_eq!(hash, *first, "{what}: other bits than on {}", section.machines[0].chip);
+            assert_eq!(hash, *first, "{what}: differs from {}", section.machines[0].chip);
             let cost = Cost {
                 flash: node.flash - frame.flash - node.number("data"),
-                ram: foretold,
+                ram: predicted,
                 stack: node.number("stack"),
                 instructions: node.number("instructions") - frame.number("instructions"),
             };
@@ -136,7 +140,7 @@ fn page(rows: &[(Key, Cost)]) -> String {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn costs_are_as_the_docs_say() {
+fn costs_match_the_docs() {
     let mut rows = Vec::new();
     for section in &SECTIONS {
         measure(section, &mut rows);
@@ -160,11 +164,11 @@ fn costs_are_as_the_docs_say() {
     let missed = table.into_keys().filter(|(section, _, chip)| measured_each_time(section, chip));
     strays.extend(missed.map(|key| format!("{key:?}: in the table, but not measured")));
     let strays = strays.join("\n");
-    assert!(strays.is_empty(), "{strays}\nif that is how it should be: {BLESS}");
+    assert!(strays.is_empty(), "{strays}\nif this is intended: {BLESS}");
 }
 
 #[test]
-fn benchmarks_move_until_their_last_step() {
+fn every_step_of_a_benchmark_changes_its_state() {
     for (problem, _, benchmark) in [QUADRATIC, LOGISTIC, RIDGE, SHARED_LAYER, META] {
         let after = |steps: u32| benchmark(&mut |step| (0..steps).for_each(|_| step())).hash;
         assert_ne!(after(STEPS), after(STEPS - 1), "{problem}");
@@ -172,7 +176,7 @@ fn benchmarks_move_until_their_last_step() {
 }
 
 #[test]
-fn a_table_reads_back_and_tells_strays() {
+fn a_written_table_reads_back_and_detects_changes() {
     let cost = Cost { flash: 1_234_567, ram: 1_000, stack: 999, instructions: 50 };
     let key: Key = ("A".into(), "b".into(), "c".into());
     let rows = [(key.clone(), cost)];

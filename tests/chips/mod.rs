@@ -1,4 +1,4 @@
-//! Programs for chips: their bits, their costs, their budgets, and that none can panic.
+//! Programs for chips: their bits, their costs, their budgets, and the proof that they cannot panic.
 
 mod boards;
 mod budgets;

@@ -1,6 +1,6 @@
 //! The core's run-time code and the node program have no panic path: a program that calls all of it on unknown
-//! input, and runs the node on a board of which nothing is known, links although its panic handler calls a function
-//! that does not exist. Not covered is what a real board brings along: its drivers, start-up code and executor.
+//! input, and runs the node on a board about which nothing is known, links although its panic handler calls a function
+//! that does not exist. This does not cover what a real board adds: drivers, start-up code and executor.
 
 use super::emulator::{TARGETS, build};
 

@@ -8,9 +8,9 @@ use super::emulator::{Build, CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMC
 use lopa_core::math::{KIND, Kind};
 use lopa_tests::{fingerprint, programs};
 
-/// What every machine computes. If a change of bits was meant, put the lines the test prints here, and say
-/// in the changelog that fleets of the old and the new version do not mix.
-const FROZEN: &str = "\
+/// What every machine computes. If a change of bits was intended, copy the lines that the test
+/// prints to this place, and say in the changelog that the old and the new version cannot be mixed in a fleet.
+const RECORDED: &str = "\
 draws -- ed8198911da0e024
 functions -- e589a567ccc43079
 reductions -- f98023924a0da624
@@ -29,7 +29,7 @@ meta-squared GT 82ee200d8a1fa433
 ";
 
 /// The same with the feature `micromath`.
-const FROZEN_MICROMATH: &str = "\
+const RECORDED_MICROMATH: &str = "\
 draws -- ed8198911da0e024
 functions -- bc460a96d6a1279c
 reductions -- f98023924a0da624
@@ -54,20 +54,20 @@ fn host() -> String {
 }
 
 #[test]
-fn this_machine_has_the_frozen_bits() {
-    let frozen = match KIND {
-        Kind::Libm => FROZEN,
-        Kind::Micromath => FROZEN_MICROMATH,
+fn this_machine_computes_the_recorded_bits() {
+    let recorded = match KIND {
+        Kind::Libm => RECORDED,
+        Kind::Micromath => RECORDED_MICROMATH,
     };
     let host = host();
     assert!(
-        host == frozen,
-        "bits have changed; if that was meant, freeze these ({KIND:?}) in tests/same_bits.rs:\n{host}"
+        host == recorded,
+        "bits have changed; if that was intended, copy these ({KIND:?}) to tests/chips/same_bits.rs:\n{host}"
     );
 }
 
 #[test]
-fn every_program_computes_something_else() {
+fn no_two_programs_have_the_same_fingerprint() {
     let mut seen = BTreeMap::new();
     fingerprint::all(&mut |line| {
         let before = seen.insert(line.hash, line);
@@ -77,13 +77,13 @@ fn every_program_computes_something_else() {
 }
 
 #[test]
-fn networks_move_learn_and_differ() {
+fn in_every_program_nodes_move_and_differ() {
     let norm = |a: &[f32]| a.iter().map(|a| a * a).sum::<f32>();
     programs::all(fingerprint::SEED, &mut |ending| {
         let name = format!("{} {:?}", ending.problem, ending.scheme);
         for (state, evaluations) in ending.nodes {
             let way: Vec<f32> = state.x.iter().zip(ending.start).map(|(x, x0)| x - x0).collect();
-            assert!(norm(&way) > 1.0, "{name}: x stays where it was");
+            assert!(norm(&way) > 1.0, "{name}: x did not move");
             for (variable, least) in [(state.theta, 1.0), (state.v, 1.0e-3), (state.z, 1.0e-4)] {
                 assert!(norm(variable) > least, "{name}: {variable:?}");
             }
@@ -98,7 +98,7 @@ fn networks_move_learn_and_differ() {
 }
 
 #[test]
-fn batches_are_drawn_where_there_are_batches() {
+fn the_seed_matters_only_where_there_are_batches() {
     let hashes = |seed| {
         let mut hashes = Vec::new();
         programs::all(seed, &mut |ending| hashes.push((ending.problem, ending.hash())));

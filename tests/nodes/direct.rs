@@ -11,7 +11,7 @@ const ROUNDS: u64 = 200;
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_ring_of_boards_ends_with_the_simulations_bits() {
+fn a_ring_of_boards_computes_the_simulations_bits() {
     let prepared = logistic(4, "ring", ROUNDS);
     let mut fleet = fleet(&prepared, None, PATIENT, None);
     run(&prepared, &mut fleet, &[], PATIENT);
@@ -32,7 +32,7 @@ fn damaged_frames_and_a_short_cut_change_no_bit() {
     assert!(!cut.changes_bits(PATIENT));
     run(&prepared, &mut fleet, &[cut], PATIENT);
     assert_simulated_bits(&prepared, &mut fleet);
-    // It was as bad as it should be, and nodes saw it.
+    // The faults did happen, and the nodes noticed them.
     let passed = fleet.passed();
     println!("{passed:?}");
     assert!(passed.spoiled as f64 > 0.07 * passed.frames as f64, "{passed:?}");
@@ -45,11 +45,11 @@ fn damaged_frames_and_a_short_cut_change_no_bit() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_fleet_that_lost_its_power_goes_on_where_it_was() {
+fn a_fleet_continues_from_its_checkpoints_after_a_power_cut() {
     let half = logistic(4, "ring", ROUNDS / 2);
     let mut boards = fleet(&half, None, PATIENT, None);
     run(&half, &mut boards, &[], PATIENT);
-    // A checkpoint is written before a node says that it is done; this one replaces the other slot.
+    // A node writes a checkpoint before it reports the end; this one replaces the other slot.
     assert!(boards.client(0).unwrap().checkpoint().unwrap());
     let whole = logistic(4, "ring", ROUNDS);
     let layout =
@@ -68,10 +68,10 @@ fn a_fleet_that_lost_its_power_goes_on_where_it_was() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_node_that_lost_its_power_joins_again_with_its_checkpoint() {
+fn a_node_rejoins_with_its_checkpoint_after_a_power_cut() {
     let prepared = logistic(4, "ring", ROUNDS);
     let mut boards = fleet(&prepared, None, PATIENT, None);
-    // At once: nobody misses it before it is back.
+    // It restarts at once, before any neighbour declares it dead.
     let accidents = [Accident::kill("2@50").unwrap(), Accident::restart("2@50").unwrap()];
     run(&prepared, &mut boards, &accidents, PATIENT);
     let readings = boards.readings().unwrap();
@@ -81,13 +81,13 @@ fn a_node_that_lost_its_power_joins_again_with_its_checkpoint() {
         assert_eq!(found, (ROUNDS, 2, 0, if *node == 2 { 2 } else { 1 }), "node {node}");
         assert!(reading.counters.epochs > 0, "a reboot begins an epoch");
     }
-    // What it had learned came from the checkpoint: few rounds are lost, not the first quarter. A round that the new
-    // epoch cut off is computed twice.
+    // It continued from the checkpoint: only a few rounds are lost, not the first quarter. A round that the new epoch
+    // interrupted is computed twice.
     let [evaluations, ..] = readings[&2].evaluations;
     let few = 8;
     let least = ROUNDS - 25 - few;
     assert!((least..=ROUNDS + few).contains(&evaluations), "{evaluations} evaluations");
-    // And the fleet ends about where it would have without the accident.
+    // And the fleet ends close to where it would have ended without the accident.
     let stop = std::sync::atomic::AtomicBool::new(false);
     let reference = Reference::run(&prepared, &stop, |_| ()).unwrap().unwrap();
     for (node, want) in (0..).zip(&reference.bits) {
@@ -96,7 +96,7 @@ fn a_node_that_lost_its_power_joins_again_with_its_checkpoint() {
         let norm = |a: &mut dyn Iterator<Item = f32>| a.map(|a| a * a).sum::<f32>().sqrt();
         let gap = norm(&mut x.iter().zip(&want).map(|(a, b)| a - b));
         let way = norm(&mut want.iter().map(|a| a + 4.0));
-        println!("node {node}: {gap} off after a way of {way}");
-        assert!(gap < 0.1 * way, "node {node} ends {gap} off after a way of {way}");
+        println!("node {node}: {gap} off after a distance of {way}");
+        assert!(gap < 0.1 * way, "node {node} ends {gap} off after a distance of {way}");
     }
 }

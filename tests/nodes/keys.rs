@@ -1,4 +1,4 @@
-//! Boards with a key: the same bits, and nothing that outsiders or old recordings can change.
+//! Boards with a key: the same bits, which neither outsiders nor old recordings can change.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,19 +61,19 @@ fn a_fifth_board_with_another_key_or_none_is_ignored_and_counted() {
     let prepared = ring(ROUNDS, Some(&key));
     for key in [Some(&*other), None] {
         let mut fleet = fleet(&prepared, None, PATIENT, Some(Faults::NONE));
-        // It plays node 1 of the same network, and all it says goes to node 1's neighbours.
+        // It impersonates node 1 of the same network, and everything it sends goes to node 1's neighbours.
         let stranger = ring(ROUNDS, key);
         let blobs = blobs(&stranger);
         let image = program(&Layout::new(&stranger, None, patient(PATIENT, true)).unwrap().board);
         let mut fifth = Emulated::new(&image, &blobs, Some((Faults::NONE, 7))).unwrap();
         fifth.start(1).map(drop).unwrap();
         let over = AtomicBool::new(false);
-        let heard = std::thread::scope(|scope| {
+        let sent = std::thread::scope(|scope| {
             let (fifth, boards, over) = (fifth.eavesdropper(), fleet.eavesdropper(), &over);
             let meddling = scope.spawn(move || {
                 let mut played = 0;
                 while !over.load(Ordering::Relaxed) {
-                    played += fifth.recorded().iter().filter(|said| boards.play(said)).count();
+                    played += fifth.recorded().iter().filter(|frame| boards.play(frame)).count();
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 played
@@ -84,9 +84,9 @@ fn a_fifth_board_with_another_key_or_none_is_ignored_and_counted() {
         });
         assert_simulated_bits(&prepared, &mut fleet);
         let counted = [0, 2].map(|node| counters(&mut fleet, node));
-        println!("{heard} frames of the fifth board, counted {counted:?}");
+        println!("{sent} frames of the fifth board, counted {counted:?}");
         let corrupt: u64 = counted.iter().map(|counters| counters.corrupt).sum();
-        assert!(heard > 0 && corrupt > 0 && corrupt <= heard as u64, "{counted:?}");
+        assert!(sent > 0 && corrupt > 0 && corrupt <= sent as u64, "{counted:?}");
         let others = |c: &Counters| c.truncated + c.oversize + c.malformed + c.foreign + c.refused;
         assert!(counted.iter().all(|counters| others(counters) == 0), "{counted:?}");
     }
@@ -96,13 +96,13 @@ fn a_fifth_board_with_another_key_or_none_is_ignored_and_counted() {
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn a_recording_played_after_a_reboot_changes_nothing() {
     let (_folder, [key, _]) = keys();
-    // The first life: half of the rounds, every frame recorded.
+    // The first session: half of the rounds, every frame recorded.
     let half = ring(ROUNDS / 2, Some(&key));
     let mut fleet = fleet(&half, None, PATIENT, Some(Faults::NONE));
     let boards = fleet.eavesdropper();
     run(&half, &mut fleet, &[], PATIENT);
     let recording = boards.recorded();
-    // The second goes on from the checkpoints, and hears all of the first again, twice, on the lines it came on.
+    // The second continues from the checkpoints, while the recording is played twice on the same lines.
     let whole = ring(ROUNDS, Some(&key));
     for (node, blob) in (0..).zip(&blobs(&whole)) {
         fleet.kill(node);
@@ -113,9 +113,9 @@ fn a_recording_played_after_a_reboot_changes_nothing() {
         let (over, recording) = (&over, &recording);
         let playing = scope.spawn(move || {
             let mut played = 0;
-            for said in recording.iter().chain(recording) {
+            for frame in recording.iter().chain(recording) {
                 // At first no board is on; later a line may be full.
-                while !boards.play(said) {
+                while !boards.play(frame) {
                     if over.load(Ordering::Relaxed) {
                         return played;
                     }
@@ -152,7 +152,7 @@ fn a_host_with_another_key_hears_nothing_and_a_board_that_does_not_start_says_wh
     // The host has the last blob's key; board 0 is then given another.
     let mut boards = fleet(&right, None, PATIENT, Some(Faults::NONE));
     boards.flash(0, &blobs(&wrong)[0]).unwrap();
-    // A blob cut short: its board has no key at all, and still says what is wrong.
+    // A truncated blob: its board has no key at all, and still reports what is wrong.
     let short = &blobs(&right)[1];
     boards.flash(1, &short[..short.len() / 2]).unwrap();
     for node in 0..2 {

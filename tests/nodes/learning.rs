@@ -3,15 +3,15 @@
 use lopa_host::chips::EMULATED_LARGE;
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Layout, patient};
+use lopa_tests::real_data::{data_set, find};
 
-use super::data::{data_set, find};
 use super::{PATIENT, assert_simulated_bits, fleet, prepared, run};
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn ten_boards_learn_mnist() {
     let dir = data_set("mnist");
-    // Pixels stay bytes in the blobs. LG, as bytes on emulated lines are what takes time.
+    // Pixels stay bytes in the blobs. LG sends half as much as GT, and traffic on emulated lines dominates the time.
     let prepared = prepared(&format!(
         r#"
         network = {{ nodes = 10 }}
@@ -47,7 +47,7 @@ fn ten_boards_learn_mnist() {
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn a_shared_layer_of_21980_weights_travels_in_chunks() {
-    // 784-28-10 where MNIST is, else made-up samples of the same width and two classes.
+    // 784-28-10 if MNIST is available, otherwise synthetic samples of the same width with two classes.
     let data = match find("mnist") {
         Some(dir) => format!("source = \"mnist\"\ndir = {dir:?}\nsamples = 80"),
         None => "features = 784\nrelevant = 40\nsamples = 40".to_owned(),

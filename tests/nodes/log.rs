@@ -1,11 +1,11 @@
-//! What a board logs, as a person reads it.
+//! Decodes a board's log.
 
 use std::fs;
 use std::path::Path;
 
 use defmt_decoder::{DecodeError, Table};
 
-/// The lines in what an image logged, each with its level in front.
+/// The lines that an image logged, each with its level in front.
 pub fn lines(image: &Path, logged: &[u8]) -> Vec<String> {
     let elf = fs::read(image).expect("the image was built");
     let table = Table::parse(&elf).expect("a table").expect("the image logs");
@@ -19,7 +19,7 @@ pub fn lines(image: &Path, logged: &[u8]) -> Vec<String> {
                 lines.push(format!("{level}: {}", frame.display_message()));
             }
             Err(DecodeError::UnexpectedEof) => return lines,
-            Err(DecodeError::Malformed) => panic!("no log: {lines:?}"),
+            Err(DecodeError::Malformed) => panic!("the log is malformed after {lines:?}"),
         }
     }
 }

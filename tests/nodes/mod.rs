@@ -1,8 +1,6 @@
 //! The node program on emulated boards: real firmware, real serial lines, the same bits as on a host.
 
 mod accidents;
-#[path = "../../lopa-host/tests/common/data.rs"]
-mod data;
 mod direct;
 pub mod keys;
 mod learning;
@@ -23,10 +21,10 @@ use lopa_host::fleet::reference::Reference;
 use lopa_host::fleet::{Accident, Course, Emulated, Layout, image, patient};
 use lopa_host::run::Prepared;
 
-/// So patient that nobody is given up, however busy this machine is.
+/// So long that no node is declared dead, however busy this machine is.
 pub const PATIENT: Duration = Duration::from_secs(100);
 
-/// Logistic regression on made-up samples.
+/// Logistic regression on synthetic samples.
 fn logistic(nodes: u32, topology: &str, rounds: u64) -> Prepared {
     prepared(&described(nodes, topology, rounds))
 }
@@ -64,7 +62,7 @@ fn program(board: &Board) -> PathBuf {
     image::build(&image::folder(None), board).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A network on emulated boards, off.
+/// A network on emulated boards, switched off.
 fn fleet(
     prepared: &Prepared,
     wiring: Option<Wiring>,
@@ -90,7 +88,7 @@ fn run(prepared: &Prepared, fleet: &mut Emulated, accidents: &[Accident], silenc
     println!("{nodes} nodes, {rounds} rounds: {:.1} seconds", start.elapsed().as_secs_f64());
 }
 
-/// Every bit of every node is the simulation's, and nobody ever lost a neighbour.
+/// Every bit of every node is the simulation's, and no node ever lost a neighbour.
 fn assert_simulated_bits(prepared: &Prepared, fleet: &mut Emulated) {
     let reference = Reference::run(prepared, &AtomicBool::new(false), |_| ()).unwrap().unwrap();
     let readings = fleet.readings().unwrap();

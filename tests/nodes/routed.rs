@@ -9,7 +9,7 @@ use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_star_of_five_through_the_host_ends_with_the_simulations_bits() {
+fn a_star_routed_by_the_host_computes_the_simulations_bits() {
     let prepared = logistic(5, "star", 200);
     let mut fleet = fleet(&prepared, Some(Wiring::Routed), PATIENT, None);
     run(&prepared, &mut fleet, &[], PATIENT);

@@ -1,4 +1,4 @@
-//! What boards log, and what becomes of them if they are refused, panic or hang.
+//! What boards log, and how they behave when their blob is refused or when they panic or hang.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use lopa_host::fleet::{Emulated, Layout, Silence, patient};
 use super::log::lines;
 use super::{PATIENT, described, logistic, prepared, program};
 
-/// The image that logs, and perhaps does more.
+/// The image with these features.
 fn image(features: &'static [&'static str]) -> PathBuf {
     program(&Board { features, ..EMULATED })
 }
 
-/// The blob of a node on its own.
+/// The blob of a node without neighbours.
 fn alone(rounds: u64) -> Vec<u8> {
     let layout = Layout::new(&logistic(1, "path", rounds), None, patient(PATIENT, false)).unwrap();
     layout.blobs.concat()
@@ -27,14 +27,14 @@ fn large() -> Vec<u8> {
     Layout::new(&network, None, patient(PATIENT, false)).unwrap().blobs.concat()
 }
 
-/// One board without neighbours, off.
+/// One board without neighbours, switched off.
 fn board(image: &Path, blob: Vec<u8>) -> Emulated {
     Emulated::new(image, &[blob], None).unwrap()
 }
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_log_tells_of_boots_rounds_and_the_end() {
+fn the_log_reports_boots_and_the_end() {
     let image = image(&["log"]);
     let blob = alone(30);
     let who = format!("Blob(node 0, n = 24, p = 24, {} bytes)", blob.len());
@@ -51,7 +51,7 @@ fn a_log_tells_of_boots_rounds_and_the_end() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_refused_blob_is_told_to_a_host_and_to_the_log() {
+fn a_refused_blob_is_reported_to_the_host_and_in_the_log() {
     let image = image(&["log"]);
     let sound = alone(30);
     let mut torn = sound.clone();
@@ -66,24 +66,24 @@ fn a_refused_blob_is_told_to_a_host_and_to_the_log() {
     ] {
         boards.flash(0, &blob).unwrap();
         let Err(Silence::Refused { trouble, .. }) = boards.start(0).unwrap().status() else {
-            panic!("a board takes this: {logged}")
+            panic!("the board accepted this: {logged}")
         };
         assert_eq!((trouble.cause, (trouble.needed, trouble.found)), (cause, numbers));
         assert_eq!(lines(&image, &boards.logged(0)), [format!("warn: {logged}")]);
         boards.kill(0);
     }
-    // Nothing of this stays.
+    // None of this leaves a trace.
     boards.flash(0, &alone(30)).unwrap();
     assert_eq!(boards.start(0).unwrap().wait_for_round(30).unwrap().session, 1);
 }
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn whoever_panics_or_hangs_reboots_and_goes_on() {
+fn a_board_that_panics_or_hangs_reboots_and_continues() {
     let image = image(&["log", "planted"]);
     let mut boards = board(&image, alone(400));
     let status = boards.start(0).unwrap().wait_for_round(400).unwrap();
-    // A panic, then a hang: the third life goes on to the end. On a busy machine there may be a fourth.
+    // A panic, then a hang: the third session runs to the end. On a busy machine there may be a fourth.
     assert!(status.session >= 3, "{status:?}");
     let lines = lines(&image, &boards.logged(0));
     let [first, panic, second, third, .., last] = &lines[..] else { panic!("{lines:?}") };

@@ -1,7 +1,7 @@
 //! Derivatives from losses alone, by central differences of eighth order.
 //!
 //! With steps of about 0.01 the truncation error is below 1e-10 and the rounding error of a second
-//! derivative about 1e-11: four digits better than the f32 they judge.
+//! derivative about 1e-11: four digits better than the f32 values they are compared with.
 
 use super::losses::Problem;
 use super::matrix::dot;
@@ -39,7 +39,7 @@ pub fn gradient(step: f64, at: &[f64], f: impl Fn(&[f64]) -> f64) -> Vec<f64> {
         .collect()
 }
 
-/// Steps in x and in θ: a loss bends the faster in x the larger θ is.
+/// Steps in x and in θ: the larger θ is, the more a loss curves in x.
 fn steps(at: &At) -> (f64, f64) {
     (0.02 / (1.0 + largest(&at.theta)), 0.02)
 }

@@ -11,7 +11,7 @@ use super::{At, losses};
 pub enum Fault {
     /// The answer times a factor: a wrong sign, a factor of two, nothing at all.
     Factor(f32),
-    /// NaN in one element, the first time it is asked or whenever it is.
+    /// NaN in one element, in the first call only or in every call.
     Nan { again: bool, fresh: Cell<bool> },
     /// A term left out.
     Missing(Vec<f32>),

@@ -1,4 +1,4 @@
-//! Random problems that exist twice, in f32 for `lopa_core` and in f64 here, with the same numbers.
+//! Random problems in two forms with the same numbers: f32 for `lopa_core`, f64 for the reference.
 
 use lopa_core::problems::{
     Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer, SquaredLoss,
@@ -292,7 +292,7 @@ impl Instance {
 
     /// The sum of the sizes of the terms of the longest inner product with weights of at most `weight`.
     ///
-    /// In floats an inner product is off by about a rounding of this, whatever it comes to.
+    /// In floats the error of an inner product is about one rounding of this, whatever its value.
     pub fn terms(&self, weight: f64) -> f64 {
         let sum = |row: &Vec<f64>| row.iter().map(|a| a.abs()).sum::<f64>();
         let longest = |rows: &[Vec<f64>]| largest(&rows.iter().map(sum).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Nodes of `lopa_core` on a network, driven round by round.
+//! Nodes of `lopa_core` on a network, run round by round.
 
 use lopa_core::batch::Sampler;
 use lopa_core::network::{Edge, exchange};
@@ -71,7 +71,7 @@ impl<'a> Fleet<'a> {
         Self { nodes, edges, scratch, room }
     }
 
-    /// Another size of the room, to be exchanged in.
+    /// The same with another size of the exchange buffer.
     pub fn with_room(mut self, room: usize) -> Self {
         self.room = vec![f32::NAN; room];
         self

@@ -10,7 +10,7 @@ pub enum Graph {
     Ring,
     Star,
     Complete,
-    /// A random tree and some more links.
+    /// A random tree with a few more links.
     Random,
 }
 

@@ -1,4 +1,4 @@
-//! Dense matrices as rows, as naive as can be.
+//! Dense matrices as rows, as simple as possible.
 
 /// A matrix, row after row.
 pub type Matrix = Vec<Vec<f64>>;

@@ -1,11 +1,10 @@
-//! The paper in f64, written from its equations and sharing no code with `lopa_core`: what tests compare with.
+//! The paper in f64, written from its equations and sharing no code with `lopa_core`: the reference of the tests.
 //!
-//! `losses` has f and g, `differences` their derivatives from nothing but the losses, `oracles` the same
-//! derivatives on paper, as dense matrices, and `algorithm` has Algorithm 1. `fixtures` makes random problems
-//! that exist in both worlds with the same numbers, `faulty` breaks
-//! them, and `fleet` drives `lopa_core` over a network.
+//! `losses` has f and g, `differences` their derivatives by differences alone, `oracles` the same derivatives by
+//! formula, as dense matrices, and `algorithm` has Algorithm 1. `fixtures` makes random problems for both
+//! implementations with the same numbers, `faulty` breaks them, and `fleet` runs `lopa_core` on a network.
 
-#![allow(clippy::disallowed_methods, reason = "a yardstick in f64: its last bits do not matter")]
+#![allow(clippy::disallowed_methods, reason = "a reference in f64: its last bits do not matter")]
 
 pub mod algorithm;
 pub mod differences;
@@ -18,7 +17,7 @@ pub mod matrix;
 pub mod optimum;
 pub mod oracles;
 
-/// Answers to the five questions a node asks in a round.
+/// The results of the five oracles that a node evaluates in a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answers {
     /// ∇θ g.
@@ -46,7 +45,7 @@ impl Answers {
     }
 }
 
-/// Where the five questions are asked.
+/// The point at which the oracles are evaluated.
 #[derive(Debug, Clone)]
 pub struct At {
     /// The outer variable.
@@ -57,7 +56,7 @@ pub struct At {
     pub v: Vec<f64>,
 }
 
-/// The samples behind each of the five answers.
+/// The samples that each of the five oracles uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lists {
     /// ξ₁, for ∇θ g.
@@ -73,7 +72,7 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// The same list for all answers of a level.
+    /// The same list for all oracles of a level.
     pub fn of(inner: &[usize], outer: &[usize]) -> Self {
         Self {
             inner_gradient: inner.to_vec(),

@@ -1,10 +1,10 @@
-//! Where quadratics have their optimum, in f64 and by elimination.
+//! The optimum of quadratics, in f64 and by elimination.
 
 use lopa_core::problems::Quadratic;
 
 use super::matrix;
 
-/// The exact optimum of quadratics together, in f64.
+/// The exact joint optimum of several quadratics, in f64.
 pub fn optimum(problems: &[Quadratic<'_>]) -> Vec<f64> {
     let n = problems[0].parts().centre.len();
     let mean = |x: &[f64]| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! The five derivatives on paper: gradients as vectors, second derivatives as whole matrices.
+//! The five derivatives by formula: gradients as vectors, second derivatives as dense matrices.
 
 use super::losses::{Loss, Problem, Samples, layer, sigmoid};
 use super::matrix::{

@@ -1,7 +1,7 @@
 //! What is measured on a chip: one node with gradient tracking, in fixed-size memory, its samples in flash.
 //!
-//! A benchmark hands its step to a `measure` that calls it [`STEPS`] times and counts what it likes. The
-//! neighbour stands still: it costs what any neighbour costs, and needs no second node.
+//! A benchmark hands its step to a `measure` that calls it [`STEPS`] times and counts what it
+//! likes. The neighbour never changes: it costs as much as any other, and needs no second node.
 
 use core::hint::black_box;
 use core::num::NonZeroU32;
@@ -18,14 +18,14 @@ use lopa_core::steps::StepSizes;
 
 use crate::hash::Hash;
 
-/// How often `measure` must call the step, or the final state is not the one expected.
+/// How often `measure` must call the step; otherwise the final state is not the expected one.
 pub const STEPS: u32 = 51;
 
-/// What a benchmark says about itself.
+/// What a benchmark reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
-    /// RAM as [`Footprint`] foretells it.
-    pub foretold: usize,
+    /// RAM as [`Footprint`] predicts it.
+    pub predicted: usize,
     /// RAM as the compiler lays it out.
     pub ram: usize,
     /// Bytes of samples and other constants of the problem, in flash.
@@ -37,14 +37,14 @@ pub struct Report {
 /// Something that calls a step [`STEPS`] times.
 pub type Measure<'a> = &'a mut dyn FnMut(&mut dyn FnMut());
 
-/// The frame alone: what it costs to measure nothing.
+/// The cost of the measurement itself.
 pub fn nothing(measure: Measure<'_>) -> Report {
     measure(&mut || {
         black_box(());
     });
     let mut hash = Hash::default();
     hash.floats(black_box(&[0.0]));
-    Report { foretold: 0, ram: 0, data: 0, hash: hash.value() }
+    Report { predicted: 0, ram: 0, data: 0, hash: hash.value() }
 }
 
 /// n = p = 32.
@@ -142,8 +142,8 @@ fn gradient_tracking<P: Problem, const N: usize, const M: usize, const W: usize>
     for variable in [state.x, state.theta, state.v, state.z, state.y] {
         hash.floats(variable);
     }
-    let foretold = Footprint::new(Scheme::GradientTracking, N, M, W).ram();
-    Report { foretold, ram, data, hash: hash.value() }
+    let predicted = Footprint::new(Scheme::GradientTracking, N, M, W).ram();
+    Report { predicted, ram, data, hash: hash.value() }
 }
 
 /// One step: compute and mix.

@@ -1,4 +1,4 @@
-//! Made-up samples, different on every node, from the same draws on every machine.
+//! Synthetic samples, different on every node, from the same draws on every machine.
 
 use core::num::NonZeroU32;
 
@@ -63,7 +63,7 @@ pub fn measured(node: u32, width: usize, features: &mut [f32], labels: &mut [f32
     }
 }
 
-/// Fills a vector with numbers between `low` and `high`; `number` tells a node's vectors apart.
+/// Fills a vector with numbers between `low` and `high`; `number` distinguishes a node's vectors.
 pub fn vector(node: u32, number: usize, low: f32, high: f32, out: &mut [f32]) {
     let mut draws = stream(node, number, VECTOR);
     for out in out {

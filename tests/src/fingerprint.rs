@@ -1,4 +1,4 @@
-//! What a machine computed, one line a program: two machines with the same lines have the same bits.
+//! What a machine computed, one line per program: machines with the same lines compute the same bits.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use lopa_core::node::Scheme;
 
 use crate::{primitives, programs};
 
-/// The batches' seed of the frozen fingerprints.
+/// The seed of the batches, for the recorded fingerprints.
 pub const SEED: u64 = 7;
 
 /// The hash of what one program computed.

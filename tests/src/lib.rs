@@ -1,7 +1,11 @@
-//! Programs that run on a host and on a chip alike: no allocation, no clock, nothing of the platform.
+//! Programs that run on hosts and on chips alike: they allocate nothing, read no clock and use nothing of the platform.
 //!
-//! [`fingerprint`] tells whether two machines compute the same bits, [`benchmark`] is what is measured.
+//! [`fingerprint`] shows whether two machines compute the same bits; [`benchmark`] is what the cost tests measure. On
+//! hosts, `real_data` finds the real data sets for the tests of all crates.
 #![no_std]
+
+#[cfg(not(target_os = "none"))]
+extern crate std;
 
 pub mod benchmark;
 pub mod data;
@@ -9,5 +13,7 @@ pub mod fingerprint;
 pub mod hash;
 pub mod primitives;
 pub mod programs;
+#[cfg(not(target_os = "none"))]
+pub mod real_data;
 pub mod run;
 pub mod topology;

@@ -1,7 +1,7 @@
 //! A small network for every problem and every way to store samples, with both schemes.
 //!
 //! Each function has its own memory on the stack and is never inlined, so that the largest one, not their
-//! sum, must fit a chip with 16 KiB. Widths are beyond the sixteen lanes of a reduction and no multiple.
+//! sum, must fit a chip with 16 KiB. Widths exceed the sixteen lanes of a reduction and are not a multiple of them.
 
 use core::array::from_fn;
 use core::num::NonZeroU32;
@@ -16,7 +16,7 @@ use lopa_core::samples::{Features, Labels};
 use crate::run::{Ending, Setting, memory, network};
 use crate::{data, topology};
 
-/// Gets shown where a network ended.
+/// Receives the final state of a network.
 type Show<'a> = &'a mut dyn FnMut(&Ending<'_>);
 
 const BOTH: [Scheme; 2] = [Scheme::LocalGradient, Scheme::GradientTracking];
@@ -179,7 +179,7 @@ fn shared_layer(scheme: Scheme, seed: u64, show: Show<'_>) {
     network(&problems, &setting, &mut [0.0; memory(K, OUTER, INNER, WORKSPACE, 32)], show);
 }
 
-/// Four nodes in a star, signed bytes off centre, one batch a level.
+/// Four nodes in a star, signed bytes off centre, one batch per level.
 #[inline(never)]
 fn meta_logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
     const K: usize = 4;

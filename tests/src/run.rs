@@ -13,7 +13,7 @@ use crate::hash::Hash;
 /// How many rounds every network runs.
 pub const ROUNDS: u64 = 200;
 
-/// What a network of given problems still needs.
+/// The settings of a network, besides its problems.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
     /// The problem's name.
@@ -34,7 +34,7 @@ pub struct Setting<'a> {
     pub start: &'a [f32],
 }
 
-/// Where a network ended.
+/// The final state of a network.
 #[derive(Debug, Clone, Copy)]
 pub struct Ending<'a> {
     /// The problem's name.
@@ -77,7 +77,7 @@ pub const fn memory(
     nodes * (4 * outer + 2 * inner) + inner + workspace + 2 * nodes * chunk
 }
 
-/// Runs one network and shows where it ended.
+/// Runs one network and shows its final state.
 ///
 /// # Panics
 /// If a program of this crate is built wrong or diverges: then there is nothing to compare.

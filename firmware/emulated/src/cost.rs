@@ -21,7 +21,7 @@ pub fn measure(benchmark: fn(Measure<'_>) -> Report) {
     println!("instructions {}", instructions / u64::from(STEPS - 1));
     println!("stack {depth}");
     println!("ram {}", report.ram);
-    println!("foretold {}", report.foretold);
+    println!("predicted {}", report.predicted);
     println!("data {}", report.data);
     println!("hash {:016x}", report.hash);
 }

@@ -1,7 +1,7 @@
 //! Ten nodes on MNIST, here and in plain NumPy, in one run on one core: see README.md in this folder.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Instant;
@@ -173,11 +173,7 @@ fn start(job: &Experiment) -> f32 {
 
 /// What each node has: zeros and ones of MNIST, or, without them, two blobs of the same shape.
 fn shards(job: &Experiment) -> Outcome<Vec<Shard>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let given = std::env::var_os("LOPA_DATA").map(PathBuf::from);
-    let places = given.into_iter().chain([root.join("data"), root.join("../shared/data")]);
-    let folder = places.map(|place| place.join("mnist")).find(|folder| folder.is_dir());
-    let dataset = match folder {
+    let dataset = match lopa_tests::real_data::find("mnist") {
         Some(folder) => mnist::load(folder)?.pick(&["0", "1"])?,
         None => {
             println!(

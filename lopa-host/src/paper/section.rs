@@ -52,8 +52,8 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
         }
         text += "</p>\n\n";
     }
-    text +=
-        "More in [report.html](./report.html), every value in [records.csv](./records.csv).\n\n";
+    // Not links: the repository keeps the page without these two, which are large.
+    text += "This command also writes `report.html` with more charts and `records.csv` with every recorded value:\n\n";
     text + &format!("```sh\n{}\n```\n", line(&account.command()))
 }
 

@@ -1,9 +1,4 @@
-//! A small network, the command that runs it, and where real data are.
-
-#[allow(dead_code, reason = "tests of emulated boards use the other part")]
-mod data;
-
-pub use data::data_set;
+//! A small network, and the command that runs it.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -70,7 +70,7 @@ fn inner_solution(problem: &losses::Problem, x: &[f64], train: &[usize]) -> Vec<
         }
     }
     let left = largest(&oracles::inner_gradient(problem, x, &theta, train));
-    assert!(left < 1.0e-12, "the yardstick itself is off by {left:e}");
+    assert!(left < 1.0e-12, "the reference itself is off by {left:e}");
     theta
 }
 

@@ -1,4 +1,4 @@
-//! Measurements, constants and the Lyapunov function of networks.
+//! Exact metrics, constants and the Lyapunov function of networks.
 
 use lopa_core::batch::Sampler;
 use lopa_core::node::Scheme;
@@ -98,7 +98,7 @@ fn constants_of_quadratics_are_exact() {
 
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a yardstick in f64: its last bits do not matter")]
-fn changes_of_second_derivatives_are_found() {
+fn lipschitz_constants_of_second_derivatives_are_found() {
     // Ridge: ∇²xθ g = diag(2 e^x θ) and ∇²θθ g = data + diag(2 e^x), so the largest change of the first is
     // 2 e^x sqrt(1 + θ²), of the second 2 e^x, for the worst feature.
     let (width, rows) = (6, 25);
@@ -126,7 +126,7 @@ fn changes_of_second_derivatives_are_found() {
 }
 
 #[test]
-fn v_falls_in_every_round_with_small_steps() {
+fn the_lyapunov_function_falls_in_every_round_with_small_steps() {
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
         let ring = Ring::new(5, 4, 3);
         let problems: Vec<_> = ring.instances.iter().map(Instance::core).collect();
@@ -161,7 +161,7 @@ fn v_falls_in_every_round_with_small_steps() {
 }
 
 #[test]
-fn measurements_are_what_their_names_say() {
+fn exact_metrics_match_their_definitions() {
     let ring = Ring::new(4, 3, 2);
     let problems: Vec<_> = ring.instances.iter().map(Instance::core).collect();
     let shared: Vec<_> = ring.instances.iter().map(Shared).collect();

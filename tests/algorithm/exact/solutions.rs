@@ -1,4 +1,4 @@
-//! One node's solutions.
+//! Exact solutions of one node's problem.
 
 use lopa_core::problems::Logistic;
 use lopa_core::samples::{Features, Labels, Samples};
@@ -77,7 +77,7 @@ fn the_hypergradient_is_the_derivative_of_phi() {
 }
 
 #[test]
-fn a_start_nearby_gives_the_same_answer_sooner() {
+fn a_warm_start_gives_the_same_answer_sooner() {
     for kind in [Kind::Logistic, Kind::SharedLayer] {
         let instance = instance(kind, 3);
         let problem = instance.core();
@@ -90,7 +90,7 @@ fn a_start_nearby_gives_the_same_answer_sooner() {
         assert!(apart < 1.0e-6, "{kind:?}: {apart:e}");
         let cost = |s: &exact::Solution| s.evaluations.hessian_vector;
         assert!(cost(&warm) < cost(&cold), "{} of {}", cost(&warm), cost(&cold));
-        // From the answer itself, next to nothing; from nonsense, as from nothing.
+        // Starting from the answer costs next to nothing; NaN is ignored.
         let again = exact::solve(&*problem, &x, Some((&cold.theta, &cold.v))).unwrap();
         assert!(relative(&again.hypergradient, &cold.hypergradient) < 1.0e-6);
         let nonsense = vec![f32::NAN; cold.theta.len()];
@@ -106,7 +106,7 @@ fn a_start_nearby_gives_the_same_answer_sooner() {
 }
 
 #[test]
-fn next_to_no_regularisation_ends_with_an_honest_residual() {
+fn with_hardly_any_regularisation_the_reported_residual_is_true() {
     // Separable, 60 features, 30 samples: without e^-12 of regularisation there would be no solution.
     let (width, rows) = (60, 30);
     let mut rng = Rng(8);
@@ -117,7 +117,7 @@ fn next_to_no_regularisation_ends_with_an_honest_residual() {
     }
     let samples = Samples::new(Features::F32(&features), width, Labels::Binary(&labels)).unwrap();
     let problem = Logistic::new(samples, samples).unwrap();
-    // What it says about itself is true, in f64.
+    // The residual that it reports, computed again in f64.
     let reference = losses::Problem::Regularised {
         loss: losses::Loss::Logistic,
         train: losses::Samples {
@@ -136,12 +136,12 @@ fn next_to_no_regularisation_ends_with_an_honest_residual() {
         let (x, theta) = (widened(&x), widened(&found.theta));
         let gradient = oracles::inner_gradient(&reference, &x, &theta, &all(rows));
         let weight = times(&oracles::hessian(&reference, &x, &theta, &all(rows)), &theta);
-        let (said, left) = (found.residuals.inner, length(&gradient) / length(&weight));
+        let (reported, left) = (found.residuals.inner, length(&gradient) / length(&weight));
         println!(
-            "x = {strength}: says {:e} and is {left:e}, {evaluations:?}",
+            "x = {strength}: reports {:e}, is {left:e}, {evaluations:?}",
             found.residuals.inner
         );
-        assert!((left - said).abs() < 0.1 * said + 1.0e-6, "{left:e}, not {said:e}");
+        assert!((left - reported).abs() < 0.1 * reported + 1.0e-6, "{left:e}, not {reported:e}");
         assert!(left < bound, "{left:e}");
     }
     // e^x overflows: an error, not a hang.

@@ -1,4 +1,4 @@
-//! What a built image takes of its chip, and where it expects things.
+//! What a built image uses of its chip, and where it expects its regions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,13 +7,13 @@ use object::Endianness;
 use object::elf::{FileHeader32, SHF_ALLOC, SHF_WRITE, SHT_NOBITS, SHT_SYMTAB};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 
-/// An image's figures.
+/// Sizes and addresses of an image.
 pub struct Image {
     /// Bytes of flash: code, constants and starting values.
     pub flash: u64,
-    /// Bytes of RAM that are taken from the start: variables, the arena among them.
+    /// Bytes of static RAM: variables, including the arena.
     pub ram: u64,
-    /// Addresses of names without a size.
+    /// Addresses of symbols without a size.
     pub places: BTreeMap<String, u64>,
     /// Bytes of the node's floats, with their flag.
     pub arena: u64,

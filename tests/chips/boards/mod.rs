@@ -1,4 +1,4 @@
-//! Boards: what the command knows of them is what their firmware is, and their images keep within their budgets.
+//! Boards: what the command knows about them agrees with their firmware, and images stay within their budgets.
 
 mod image;
 mod table;
@@ -20,7 +20,7 @@ use lopa_host::config::Experiment;
 use lopa_host::run::Prepared;
 
 const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests chips::boards -- --ignored";
-/// Bytes of stack there must be at least; the linker refuses less, too.
+/// The smallest stack in bytes; the linker refuses less, too.
 const STACK: u64 = 16 * 1024;
 
 fn firmware() -> PathBuf {
@@ -63,7 +63,7 @@ fn unit(board: &Board) -> u32 {
 }
 
 #[test]
-fn the_command_knows_the_boards_memory() {
+fn the_command_agrees_with_the_boards_memory_maps() {
     for board in &BOARDS {
         let name = board.name;
         let regions = regions(board);
@@ -82,7 +82,7 @@ fn the_command_knows_the_boards_memory() {
 }
 
 #[test]
-fn the_command_knows_the_node_programs_room() {
+fn the_command_agrees_with_the_node_programs_capacity() {
     let node = text("node/src/lib.rs");
     for board in &BOARDS {
         let values = format!("pub const VALUES: usize = {};", board.capacity().values);
@@ -91,9 +91,9 @@ fn the_command_knows_the_node_programs_room() {
 }
 
 #[test]
-fn a_board_can_keep_whatever_it_can_learn() {
+fn every_problem_that_fits_a_board_has_a_checkpoint_that_fits() {
     for board in &BOARDS {
-        // The largest checkpoint that goes with so many floats: nearly all in x.
+        // The largest checkpoint for this many floats: nearly all of them in x.
         let (tracked, local) = ((board.floats - 3) / 4, (board.floats - 3) / 3);
         let largest = checkpoint::len(Scheme::GradientTracking, tracked, 1).max(checkpoint::len(
             Scheme::LocalGradient,
@@ -134,7 +134,7 @@ fn the_network_of_the_readme_fits_every_board() {
     let prepared = Prepared::new(experiment).expect("a network");
     let blobs = blobs(&prepared, Limits::default(), Form::default());
     let blobs = blobs.expect("blobs");
-    // As the page says it is wired.
+    // The wiring that the page describes.
     let wires: Vec<Vec<(u32, u8)>> = blobs
         .iter()
         .map(|blob| {
@@ -150,7 +150,7 @@ fn the_network_of_the_readme_fits_every_board() {
 }
 
 #[test]
-fn boards_are_thin() {
+fn board_programs_are_short() {
     for board in &BOARDS {
         let source = firmware().join(board.name).join("src");
         let files = fs::read_dir(source).expect("a board has sources");
@@ -160,7 +160,7 @@ fn boards_are_thin() {
     }
 }
 
-/// What probe-rs knows: by the command if it is installed, or by its source if cargo has it.
+/// The chips that probe-rs knows: from the command if it is installed, or from its source if cargo has it.
 fn known_chips() -> Option<(String, Vec<String>)> {
     let names = |text: &str, mark: &str| -> Vec<String> {
         text.lines()
@@ -169,7 +169,7 @@ fn known_chips() -> Option<(String, Vec<String>)> {
     };
     if let Ok(output) = Command::new("probe-rs").args(["chip", "list"]).output() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        // Families and variants, one a line.
+        // Families and variants, one per line.
         return Some(("the command probe-rs".into(), names(&text, "")));
     }
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -189,7 +189,7 @@ fn known_chips() -> Option<(String, Vec<String>)> {
 #[test]
 fn probe_rs_knows_the_chips() {
     let Some((source, chips)) = known_chips() else {
-        // Not println, which nobody sees when a test passes.
+        // Not println, which is captured when a test passes.
         let text =
             "probe-rs is not installed, and cargo does not have its source: names not checked\n";
         std::io::stderr().write_all(text.as_bytes()).unwrap();
@@ -213,12 +213,12 @@ fn measure(board: &Board) -> Row {
         let found = (place(start), place(end) - place(start));
         assert_eq!(found, (region.address.into(), region.len.into()), "{name}");
     }
-    // A flag says whether the arena was taken.
+    // A flag marks whether the arena is in use.
     let arena = 4 * board.floats as u64;
     assert!((arena..arena + 8).contains(&image.arena), "{name}: {} bytes of arena", image.arena);
     let regions = regions(board);
     let (flash_room, ram_room) = (regions["FLASH"].len, u64::from(regions["RAM"].len));
-    // What the RP2040 loads first has a region of its own.
+    // The RP2040's boot loader has a region of its own.
     let boot = regions.get("BOOT2").map_or(0, |region| region.len);
     let flash = image.flash - u64::from(boot);
     assert!(
@@ -239,7 +239,7 @@ fn measure(board: &Board) -> Row {
 
 #[test]
 #[ignore = "needs the chip targets: tests/run.sh runs it"]
-fn images_keep_within_their_budgets_and_are_as_the_docs_say() {
+fn images_stay_within_their_budgets_and_match_the_docs() {
     let rows: Vec<Row> = BOARDS.iter().map(measure).collect();
     let path = firmware().join("README.md");
     if std::env::var_os("LOPA_BLESS").is_some() {
@@ -248,14 +248,11 @@ fn images_keep_within_their_budgets_and_are_as_the_docs_say() {
     }
     let known = table::read(&text("README.md"));
     let agree = known.len() == rows.len() && known.iter().zip(&rows).all(|(a, b)| a.agrees(b));
-    assert!(
-        agree,
-        "measured {rows:#?}\nthe docs say {known:#?}\nif that is how it should be: {BLESS}"
-    );
+    assert!(agree, "measured {rows:#?}\nthe docs say {known:#?}\nif this is intended: {BLESS}");
 }
 
 #[test]
-fn a_table_reads_back_and_tells_strays() {
+fn a_written_table_reads_back_and_detects_changes() {
     let (board, flash, ram) = ("b".to_owned(), 1_000, 2_000);
     let rows = [Row { board, flash, flash_room: 3, ram, ram_room: 4, floats: 5, blob: 6 }];
     let [row] = &rows;

@@ -1,8 +1,8 @@
-//! The table of budgets as it stands in the docs.
+//! The table of budgets in the docs.
 
 use std::fmt::Write;
 
-/// What stands before the table, and behind it.
+/// The lines before and after the table.
 const MARKS: [&str; 2] = ["<!-- budgets -->\n", "<!-- end of budgets -->\n"];
 
 /// One board's budget.
@@ -10,11 +10,11 @@ const MARKS: [&str; 2] = ["<!-- budgets -->\n", "<!-- end of budgets -->\n"];
 pub struct Row {
     /// The board.
     pub board: String,
-    /// Bytes of flash the image takes.
+    /// Bytes of flash that the image uses.
     pub flash: u64,
     /// Bytes of flash set aside for it.
     pub flash_room: u64,
-    /// Bytes of RAM taken from the start.
+    /// Bytes of static RAM.
     pub ram: u64,
     /// Bytes of RAM.
     pub ram_room: u64,
@@ -30,7 +30,7 @@ impl Row {
         [flash, flash_room, ram, ram_room, floats, blob]
     }
 
-    /// Whether another is the same but for a tenth of what was measured.
+    /// Whether another agrees, measured values to within a tenth.
     pub fn agrees(&self, other: &Self) -> bool {
         let near = |a: u64, b: u64| a.abs_diff(b) * 10 <= a;
         near(self.flash, other.flash)

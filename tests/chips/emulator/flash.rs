@@ -1,4 +1,4 @@
-//! How much flash an image takes.
+//! The size of an image in flash.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use object::Endianness;
 use object::elf::{FileHeader32, SHF_ALLOC, SHT_NOBITS};
 use object::read::elf::{FileHeader, SectionHeader};
 
-/// The bytes an image brings along for the chip: code, constants and starting values, not zeroed memory.
+/// The bytes of an image that are stored on the chip: code, constants and initial values, but not zeroed memory.
 pub fn bytes(image: &Path) -> u64 {
     let file = std::fs::read(image).expect("the image was built");
     let header = FileHeader32::<Endianness>::parse(&*file).expect("the image is a 32-bit ELF file");

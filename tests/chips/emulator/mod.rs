@@ -13,7 +13,7 @@ use std::time::Duration;
 use lopa_core::math::Kind;
 use lopa_host::fleet::image;
 
-/// A program that takes longer hangs; the slowest takes seconds.
+/// A program that takes longer than this hangs; the slowest takes seconds.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A chip and the machine that emulates it.
@@ -55,7 +55,7 @@ pub const RV32IMC: Machine = Machine {
     arguments: &["-M", "virt", "-cpu", "lowrisc-ibex", "-bios", "none"],
 };
 
-/// Every target there are programs for.
+/// Every target that has programs.
 pub const TARGETS: [&str; 4] =
     [CORTEX_M0.target, CORTEX_M4F.target, CORTEX_M33.target, RV32IMC.target];
 
@@ -99,17 +99,17 @@ impl Machine {
             }
         });
         let printed = collect(child.stdout.take().expect("piped"));
-        let complained = collect(child.stderr.take().expect("piped"));
+        let errors = collect(child.stderr.take().expect("piped"));
         let Ok(printed) = printed.recv_timeout(PATIENCE) else {
             child.kill().expect("a hanging emulator can be ended");
             child.wait().expect("the emulator ends");
             panic!("{} hangs on {}", image.display(), self.chip);
         };
         let status = child.wait().expect("the emulator ends");
-        let complained = complained.recv().expect("collected");
+        let errors = errors.recv().expect("collected");
         assert!(
             status.success(),
-            "{} failed on {} ({status})\n{printed}\n{complained}",
+            "{} failed on {} ({status})\n{printed}\n{errors}",
             image.display(),
             self.chip
         );
@@ -161,13 +161,13 @@ fn how_to_get(emulator: &str) -> String {
     format!("apt-get install --no-install-recommends {package}")
 }
 
-/// Reads a pipe to its end, without blocking who waits for it with a limit.
+/// Reads a pipe to its end in the background, so that the caller can wait with a time limit.
 fn collect(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut text = String::new();
         pipe.read_to_string(&mut text).expect("programs print text");
-        // Nobody listens any more once the program was ended.
+        // The receiver is gone if the program was killed.
         let _ = sender.send(text);
     });
     receiver

@@ -1,18 +1,18 @@
-//! The table of costs as it stands in the docs.
+//! The table of costs in the docs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What one benchmark costs on one chip.
+/// The cost of one benchmark on one chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     /// Bytes of code and constants.
     pub flash: u64,
     /// Bytes of the node and its scratch.
     pub ram: u64,
-    /// Bytes of stack one step takes.
+    /// Bytes of stack per step.
     pub stack: u64,
-    /// Instructions one step takes.
+    /// Instructions per step.
     pub instructions: u64,
 }
 
@@ -22,7 +22,7 @@ impl Cost {
         [("flash", flash), ("RAM", ram), ("stack", stack), ("instructions", instructions)]
     }
 
-    /// Where another cost is more than a tenth away from this one.
+    /// Differences of more than a tenth between another cost and this one.
     pub fn strays(self, other: Self) -> Vec<String> {
         let pairs = self.cells().into_iter().zip(other.cells());
         pairs
@@ -56,7 +56,7 @@ pub fn section<'a>(title: &str, rows: impl Iterator<Item = &'a (Key, Cost)>) -> 
     text + "\n"
 }
 
-/// Reads the rows of all sections back; lines that are no rows are text.
+/// Reads the rows of all sections back; other lines are text.
 pub fn read(page: &str) -> Table {
     let mut table = Table::new();
     let mut title = "";
