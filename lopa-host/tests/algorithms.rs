@@ -222,7 +222,7 @@ fn step_sizes_are_found_with_the_same_budget_for_all() {
     let tune = ["tune", "lopa-lg.toml", "dgd.toml", "--out", "tuned", "--trials", "9"];
     let said_all = good(path, &tune);
     // 9 trials of 6 rounds, 3 of 20, 1 of 60.
-    assert_eq!(said_all.matches("9 trials, 174 rounds in all").count(), 2, "{said_all}");
+    assert_eq!(said_all.matches("9 trials, 174 rounds in total").count(), 2, "{said_all}");
     let table = fs::read_to_string(path.join("tuned/tune.csv")).unwrap();
     assert_eq!(table.lines().filter(|line| line.contains(",lopa-lg,0,")).count(), 9);
     assert_eq!(table.lines().filter(|line| line.contains(",dgd,2,")).count(), 1);

@@ -9,7 +9,7 @@ use super::{Failure, print};
 
 /// Lists the algorithms with the cost of a round.
 ///
-/// With a name, describes one: its source, its cost, and a table [algorithm] for an experiment file.
+/// With a name, describes one: its source, its cost, and a table `algorithm` for an experiment file.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa algorithms\n  lopa algorithms spdb")]
 pub(crate) struct Algorithms {

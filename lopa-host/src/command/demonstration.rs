@@ -12,7 +12,7 @@ use lopa_host::run::{Outcome, Prepared};
 use super::{Failure, print, progress};
 
 /// The experiment file.
-const FILE: &str = include_str!("demonstration.toml");
+const FILE: &str = include_str!("../../examples/lopa.toml");
 
 /// Options of the demonstration; the file's values if not given.
 #[derive(Debug, Args)]
@@ -94,7 +94,8 @@ impl Demonstration {
             let mark = if feature < data.relevant { "matters" } else { "noise" };
             let bar = "▪".repeat(((x - start + 3.0) * 6.0).clamp(0.0, 60.0) as usize);
             let strength = lopa_core::math::exp(*x);
-            let _ = writeln!(text, "  feature {feature:>2}  {mark:<8} {strength:>8.4}  {bar}");
+            let line = format!("  feature {feature:>2}  {mark:<8} {strength:>8.4}  {bar}");
+            let _ = writeln!(text, "{}", line.trim_end());
         }
         text +=
             "\nMake it yours: lopa example > ring.toml, then lopa run ring.toml --out results\n";

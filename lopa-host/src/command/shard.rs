@@ -16,7 +16,7 @@ use super::{Failure, print};
 /// Writes the blobs of a network, one per chip.
 ///
 /// A blob holds everything that makes a chip one particular node: its number, neighbours, step sizes, problem and share of
-/// the data, with a checksum; if the table [links] has a key, that too, and then only you can read the files. It is flashed
+/// the data, with a checksum; if the table `links` has a key, that too, and then only you can read the files. It is flashed
 /// beside the image, which is the same on all chips. The command writes node-0.blob and so on, and budget.csv with the
 /// flash, RAM and line time that each node needs; it removes blobs left over from a larger network. If a node does not fit,
 /// nothing is written.
@@ -25,7 +25,7 @@ use super::{Failure, print};
                   lopa shard network.toml --out blobs --board pico\n  \
                   lopa shard network.toml --out blobs --flash 131072 --ram 16384")]
 pub(crate) struct ShardCommand {
-    /// Experiment file (TOML), as for lopa run; its table [links] has the baud rate and the wiring.
+    /// Experiment file (TOML), as for lopa run; its table `links` has the baud rate and the wiring.
     file: PathBuf,
     /// Folder for the blobs; existing ones are replaced.
     #[arg(long)]

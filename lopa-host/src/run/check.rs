@@ -123,12 +123,11 @@ impl<'p> CheckRuns<'p> {
         tick: impl Fn() + Sync,
     ) -> Result<Option<Checks>, RunError> {
         let samples = self.prepared.material.samples()?;
-        let seed = self.prepared.experiment.run.seed;
         let mut jobs = Vec::new();
         for (kind, (scheme, steps)) in
             self.kinds().into_iter().enumerate().filter_map(|(i, k)| Some((i, k?)))
         {
-            let seeds = (0..u64::from(self.seeds)).map(|more| seed.wrapping_add(more));
+            let seeds = self.prepared.experiment.for_seeds(self.seeds).map(|own| own.run.seed);
             jobs.extend(seeds.map(|seed| (kind, Job { scheme, steps, seed })));
         }
         // In order, whatever the threads do.

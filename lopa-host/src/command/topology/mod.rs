@@ -21,7 +21,7 @@ const FAR: f64 = 0.01;
 
 /// Prints and draws a network, or finds one with a given rho.
 ///
-/// The network is named as in the table [network] of a file: path, ring, star, grid 3x4, torus 3x4, complete,
+/// The network is named as in the table `network` of a file: path, ring, star, grid 3x4, torus 3x4, complete,
 /// erdos-renyi 0.3, geometric 0.4, small-world 4 0.1, rho 0.79 or file edges.txt. `lopa topology list` describes them.
 /// Weights are Metropolis weights unless --weights names a file.
 ///
