@@ -3,8 +3,7 @@
 use super::fleet::{Fleet, LONG, bits, linking, star, topologies};
 use lopa_core::node::{Scheme, Scratch};
 use lopa_core::wire::Counters;
-use lopa_host::fault::Faults;
-use lopa_host::linked::{Linking, Wiring};
+use lopa_host::network::{Faults, Linking, Wiring};
 use lopa_host::topology::Topology;
 use proptest::prelude::*;
 

@@ -17,8 +17,7 @@ use lopa_core::network::Edge;
 use lopa_core::node::{Config, Phase, Scheme, Scratch};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{KEY_BYTES, Seal};
-use lopa_host::fault::Faults;
-use lopa_host::linked::{Clock, Linking, Wiring};
+use lopa_host::network::{Clock, Faults, Linking, Wiring};
 use lopa_host::topology::Topology;
 use rayon::prelude::*;
 

@@ -9,9 +9,7 @@ use lopa_core::node::{Buffers, Config, Node, Scheme};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
-use lopa_host::fault::Faults;
-use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
-use lopa_host::network::{SimulatedNode, Simulation};
+use lopa_host::network::{Faults, LinkedNetwork, Linking, SimulatedNode, Simulation, Wiring};
 use lopa_host::topology::Topology;
 use proptest::prelude::*;
 

@@ -104,7 +104,7 @@ pub fn refusal(heard: &Heard) -> Forged {
 /// cannot be read; one of its bytes is changed.
 pub fn changed(
     bytes: &[u8],
-    newest: &std::collections::VecDeque<lopa_host::linked::Recorded>,
+    newest: &std::collections::VecDeque<lopa_host::network::Recorded>,
     to: usize,
     below: &mut dyn FnMut(usize) -> usize,
 ) -> Vec<u8> {

@@ -4,8 +4,7 @@ use super::fleet::{
     Fleet, LONG, Network, QuadraticNode, distance, plain, restored, saved, standing, tracking,
 };
 use lopa_core::exchange::{Micros, Standing};
-use lopa_host::fault::Faults;
-use lopa_host::linked::Wiring;
+use lopa_host::network::{Faults, Wiring};
 use lopa_host::topology::Topology;
 
 fn network(fleet: &Fleet, wiring: Wiring) -> Network {

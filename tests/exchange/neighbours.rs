@@ -5,7 +5,7 @@ use std::fmt::Write;
 use lopa_core::exchange::Timing;
 use lopa_core::node::Scheme;
 use lopa_core::wire::Counters;
-use lopa_host::linked::{LINKS, Linking, Wiring};
+use lopa_host::network::{LINKS, Linking, Wiring};
 use lopa_host::topology::Topology;
 
 use super::bits::same_bits;

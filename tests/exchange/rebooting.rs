@@ -6,8 +6,7 @@ use super::fleet::{
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Standing, Timing};
 use lopa_core::node::Scratch;
-use lopa_host::fault::Faults;
-use lopa_host::linked::{LinkedNetwork, Linking, Wiring};
+use lopa_host::network::{Faults, LinkedNetwork, Linking, Wiring};
 use lopa_host::topology::Topology;
 use proptest::prelude::*;
 

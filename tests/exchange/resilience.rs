@@ -4,8 +4,7 @@ use lopa_core::exchange::Standing;
 use lopa_core::node::{Config, Phase};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{Acks, Body, FrameWriter, Seal, VERSION};
-use lopa_host::fault::Faults;
-use lopa_host::linked::Wiring;
+use lopa_host::network::{Faults, Wiring};
 use lopa_host::topology::Topology;
 
 use super::fleet::{

@@ -1,9 +1,9 @@
 //! Boards with a line of their own to each neighbour.
 
 use lopa_core::node::Variable;
-use lopa_host::fault::Faults;
 use lopa_host::fleet::Accident;
 use lopa_host::fleet::reference::Reference;
+use lopa_host::network::Faults;
 
 use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
 

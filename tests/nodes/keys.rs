@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lopa_core::blob::Wiring;
 use lopa_core::wire::{Counters, Seal};
-use lopa_host::fault::Faults;
 use lopa_host::fleet::{Emulated, Layout, patient};
 use lopa_host::key::Key;
+use lopa_host::network::Faults;
 use lopa_host::run::Prepared;
 
 use super::{PATIENT, assert_simulated_bits, described, fleet, prepared, program, run};

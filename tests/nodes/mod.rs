@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use lopa_core::blob::Wiring;
 use lopa_host::chips::Board;
 use lopa_host::config::Experiment;
-use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::Reference;
 use lopa_host::fleet::{Accident, Course, Emulated, Layout, image, patient};
+use lopa_host::network::Faults;
 use lopa_host::run::Prepared;
 
 /// So long that no node is declared dead, however busy this machine is.

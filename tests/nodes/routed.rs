@@ -2,8 +2,8 @@
 
 use lopa_core::blob::Wiring;
 use lopa_host::chips::EMULATED_LARGE;
-use lopa_host::fault::Faults;
 use lopa_host::fleet::{Layout, patient};
+use lopa_host::network::Faults;
 
 use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
 

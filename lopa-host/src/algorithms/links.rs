@@ -9,8 +9,7 @@ use lopa_core::node::Phase;
 use lopa_core::problem::Problem;
 
 use super::{Algorithm, NodeView, RestoreError, Sent, restore_all, save_all};
-use crate::linked::{LinkedError, LinkedNetwork, Linking};
-use crate::network::{SimulatedNode, Traffic};
+use crate::network::{LinkedError, LinkedNetwork, Linking, SimulatedNode, Traffic};
 
 /// Chunks under way to a neighbour at a time.
 pub(crate) const WINDOW: usize = 4;

@@ -58,8 +58,7 @@ use lopa_core::checkpoint::CheckpointError;
 use lopa_core::network::NetworkError;
 use lopa_core::oracles::Evaluations;
 
-use crate::linked::LinkedError;
-use crate::network::{InProcess, Member, Traffic};
+use crate::network::{InProcess, LinkedError, Member, Traffic};
 
 /// A network that learns, one outer iteration after the other.
 pub trait Algorithm<P>: fmt::Debug + Send {

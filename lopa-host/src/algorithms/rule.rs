@@ -241,10 +241,10 @@ impl<P: Problem + Send + Sync, R: Rule> Participant<P> for RuleNode<P, R> {
                 return Err(CheckpointError::NonFinite);
             }
         }
-        let (counts, _) = counts.as_chunks::<8>();
-        let count = |at: usize| counts.get(at).map_or(0, |a| u64::from_le_bytes(*a));
-        self.round = count(0);
-        self.evaluations = Evaluations::from_array([1, 2, 3, 4, 5].map(count));
+        let mut counts = counts.as_chunks::<8>().0.iter().map(|a| u64::from_le_bytes(*a));
+        self.round = counts.next().unwrap_or_default();
+        self.evaluations =
+            Evaluations::from_array([0; 5].map(|_| counts.next().unwrap_or_default()));
         Ok(rest)
     }
 }

@@ -5,7 +5,7 @@ use lopa_core::exchange::{Peer, Timing};
 use lopa_core::node::Scheme;
 
 use super::{Budget, ChipError, LINES};
-use crate::linked::Wiring;
+use crate::network::Wiring;
 use crate::run::{Prepared, RunError, linking};
 
 /// A node's blob, and what it needs of a chip.

@@ -5,7 +5,7 @@ use lopa_core::node::Scheme;
 use lopa_core::wire::{self, Acks, Body, Data, Floats, Held, Message};
 use serde::Serialize;
 
-use crate::linked::{Linking, Wiring};
+use crate::network::{Linking, Wiring};
 
 /// What a node needs of a chip.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

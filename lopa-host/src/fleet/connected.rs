@@ -12,7 +12,7 @@ use lopa_core::wire::Status;
 use super::client::{Client, Silence};
 use super::port::{Port, PortError};
 use super::switchboard::Switchboard;
-use crate::fault::Faults;
+use crate::network::Faults;
 use crate::run::{Prepared, RunError};
 
 /// How long to wait for a board's answer when the status of all is requested.

@@ -14,8 +14,8 @@ use super::emulator::{Cord, Emulator, EmulatorError};
 use super::port::{Port, PortError};
 use super::switchboard::{Eavesdropper, Passed, Switchboard};
 use crate::chips::{LINES, Loaded};
-use crate::fault::Faults;
 use crate::files::{self, Access, WriteError};
+use crate::network::Faults;
 
 /// An emulator that offers no socket after this time has failed.
 const PATIENCE: Duration = Duration::from_secs(120);

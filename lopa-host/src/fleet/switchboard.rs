@@ -15,7 +15,7 @@ use lopa_core::wire::{self, Answer, Body, FrameReader, HOST, Message, Reply, Sea
 
 use super::client::{Client, Heard, Said};
 use super::port::{BREATH, Stream, idle};
-use crate::fault::{Faults, FaultyLine};
+use crate::network::{Faults, FaultyLine};
 
 /// Longer than any message of a node.
 const LONGEST: usize = 4_096;

@@ -1,9 +1,22 @@
 //! Nodes that talk to their neighbours, round by round.
+//!
+//! - [`InProcess`]: the nodes of any algorithm, without links, on all cores; LoPA's are a [`Simulation`];
+//! - [`LinkedNetwork`]: LoPA's nodes over links in simulated time, each with its own [`Clock`], with [`Faults`].
 
+mod clock;
+mod error;
+mod fault;
 mod in_process;
+mod linked;
 mod node;
+mod port;
 
+pub use clock::Clock;
+pub use error::LinkedError;
+pub use fault::{Faults, FaultyLine};
 pub use in_process::{InProcess, Member};
+pub use linked::{LINKS, LinkedNetwork, Linking, Recorded};
+pub use lopa_core::blob::Wiring;
 pub use node::{SimulatedNode, Simulation};
 
 use std::iter::Sum;

@@ -8,8 +8,7 @@ use lopa_core::wire::{Seal, message_len};
 use super::RunError;
 use crate::algorithms::WINDOW;
 use crate::config::LinksTable;
-use crate::fault::Faults;
-use crate::linked::{LINKS, Linking};
+use crate::network::{Faults, LINKS, Linking};
 
 /// Refuses nodes with more neighbours than can be simulated over links.
 pub(super) fn check(degrees: &[usize]) -> Result<(), RunError> {

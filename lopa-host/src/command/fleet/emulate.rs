@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use lopa_core::blob::Wiring;
-use lopa_host::fault::Faults;
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, Reading, patient};
+use lopa_host::network::Faults;
 use lopa_host::record::Record;
 use lopa_host::report::{Outputs, Results};
 use lopa_host::run::Prepared;

@@ -1,9 +1,8 @@
-//! Who speaks on which line, and who receives it.
+//! Which node sends on which line, and which nodes receive it.
 
 use lopa_core::exchange::{Micros, Peer};
 
-use super::{Linking, Wiring};
-use crate::fault::FaultyLine;
+use super::{FaultyLine, Linking, Wiring};
 
 /// One receiver of a port: the node, the link it listens on, and the line that leads there.
 #[derive(Debug)]

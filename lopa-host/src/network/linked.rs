@@ -1,16 +1,7 @@
 //! A network over links, in simulated time: every node with its own exchange, every byte on a line.
 //!
-//! Slower than [in-process](crate::network::InProcess), and bit-identical to it as long as no neighbour is lost.
-//! Nodes can lose power, come back, freeze and be reflashed; their clocks can drift; lines can fail; and whatever
-//! travels can be recorded, or forged.
-
-mod clock;
-mod error;
-mod port;
-
-pub use clock::Clock;
-pub use error::LinkedError;
-pub use lopa_core::blob::Wiring;
+//! Slower than [in-process](super::InProcess), and bit-identical to it as long as no neighbour is lost. Nodes can lose
+//! power, come back, freeze and be reflashed; their clocks can drift; lines can fail; and frames can be recorded or forged.
 
 use std::collections::VecDeque;
 
@@ -20,17 +11,16 @@ use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
 use lopa_core::wire::Seal;
-use port::{Port, ports};
 
-use crate::fault::Faults;
-use crate::network::SimulatedNode;
+use super::port::{Port, ports};
+use super::{Clock, Faults, LinkedError, SimulatedNode, Wiring};
 
 /// How a network is linked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linking {
     /// How nodes are wired.
     pub wiring: Wiring,
-    /// Bits a second.
+    /// Bits per second.
     pub baud: u32,
     /// How long a node computes its half of a round: from, to.
     pub compute: [Micros; 2],
@@ -40,15 +30,15 @@ pub struct Linking {
     pub timing: Timing,
     /// How frames are sealed.
     pub seal: Seal,
-    /// What lines do.
+    /// The faults of all lines.
     pub faults: Faults,
     /// The seed of the faults.
     pub seed: u64,
-    /// The nodes' clocks; those that are not named are exact.
+    /// The nodes' clocks; nodes beyond the list have exact ones.
     pub clocks: Vec<Clock>,
 }
 
-/// Bytes that a frozen node's receive buffer holds per link; what comes on top is lost.
+/// Bytes that a frozen node's receive buffer holds per link; the rest is lost.
 const BUFFERED: usize = 256;
 
 /// Links of a node in a simulation, at most.
@@ -64,11 +54,11 @@ struct Member<P, const WINDOW: usize, const VALUES: usize> {
     exchange: Exchange<LINKS, LINKS, VALUES, WINDOW>,
     /// Busy computing until then.
     busy: Option<Micros>,
-    /// When it last went from one round straight to the next, as one without neighbours does: it speaks in between.
+    /// When it last went from one round straight to the next, as a node without neighbours does: it transmits in between.
     breath: Option<Micros>,
     /// Off: it neither receives nor sends.
     off: bool,
-    /// It hangs until then: bytes wait in its receive buffers.
+    /// It hangs until then, while bytes wait in its receive buffers.
     frozen: Option<Micros>,
     inbox: [Vec<u8>; LINKS],
     clock: Clock,
@@ -127,7 +117,7 @@ pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize> {
     frames: u64,
     /// Rounds that each node has computed so far, in all its lives.
     computed: Vec<u64>,
-    /// The last frames sent, at most so many.
+    /// The last frames sent, at most `record` of them.
     recorded: VecDeque<Recorded>,
     record: usize,
     /// A bus carries one frame at a time.
@@ -210,7 +200,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     /// Runs until every node that is on has finished, or until `until`.
     ///
     /// # Errors
-    /// Names the node that diverged, or says how far the slowest came.
+    /// Names the node that diverged, or the round of the slowest node when time ran out.
     pub fn run(&mut self, until: Micros) -> Result<(), LinkedError> {
         loop {
             self.act()?;
@@ -276,7 +266,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
             self.work(number)?;
         }
         for port in 0..self.ports.len() {
-            self.speak(port);
+            self.transmit(port);
         }
         Ok(())
     }
@@ -287,7 +277,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
         for (number, member) in self.members.iter().enumerate().filter(|(_, m)| !m.off) {
             let deadline = || member.clock.when(member.exchange.deadline());
             let wanted = member.frozen.or(member.busy).unwrap_or_else(deadline);
-            // A node with something to say now waits for a line, not for a microsecond.
+            // A node with something to send now waits for a line, not for a microsecond.
             let waits = wanted <= self.now;
             next = next.min(if waits { self.line_free(number) } else { wanted });
         }
@@ -368,7 +358,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
         Ok(())
     }
 
-    fn speak(&mut self, port: usize) {
+    fn transmit(&mut self, port: usize) {
         let port = &mut self.ports[port];
         let member = &mut self.members[port.from];
         let bus = self.linking.wiring == Wiring::Bus;
@@ -496,7 +486,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
         &self.recorded
     }
 
-    /// Has a node receive bytes as if `from` had sent them. Tells whether a line leads there.
+    /// Makes a node receive bytes as if `from` had sent them. Returns whether there is a line between them.
     pub fn inject(&mut self, from: usize, to: usize, bytes: &[u8]) -> bool {
         let ports = self.ports.iter().filter(|port| port.from == from);
         let Some(receiver) = ports.flat_map(|port| &port.to).find(|receiver| receiver.node == to)
