@@ -1,4 +1,4 @@
-//! A blob where it lies: checked once, then read without a copy.
+//! Reads a blob in place: checked once, then used without a copy.
 
 use bytemuck::try_cast_slice;
 
