@@ -1,8 +1,8 @@
-//! A figure of a report: what is drawn, and what is said of it.
+//! A figure of a report: a drawing and its explanation.
 
 use crate::plot::{Bars, Chart};
 
-/// What may be drawn.
+/// A drawing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Drawing {
     /// Lines.
@@ -33,14 +33,14 @@ impl Drawing {
         }
     }
 
-    /// What is written above it, to be changed.
+    /// Its title, to be changed.
     pub const fn title_mut(&mut self) -> &mut String {
         match self {
             Self::Chart(Chart { title, .. }) | Self::Bars(Bars { title, .. }) => title,
         }
     }
 
-    /// What it is called: its title, or what its vertical axis shows.
+    /// Its name: the title, or that of the vertical axis.
     #[must_use]
     pub fn name(&self) -> &str {
         let (Self::Chart(Chart { title, y_title, .. }) | Self::Bars(Bars { title, y_title, .. })) =
@@ -58,12 +58,12 @@ impl Drawing {
     }
 }
 
-/// A drawing and what is said of it.
+/// A drawing and its explanation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// The name of its file, without ending: small letters, digits, `_` and `-` only.
     pub stem: String,
-    /// The names of the columns it shows; none if it is not of a record.
+    /// The names of the columns it shows; none if it does not show a record.
     pub columns: Vec<String>,
     /// The drawing.
     pub drawing: Drawing,
@@ -72,7 +72,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A drawing of these columns; other signs in `stem` become `-`.
+    /// A drawing of these columns; other characters in `stem` become `-`.
     #[must_use]
     pub fn new(stem: &str, columns: Vec<String>, drawing: impl Into<Drawing>) -> Self {
         let plain = |letter: char| match letter.to_ascii_lowercase() {
@@ -83,7 +83,7 @@ impl Figure {
         Self { stem, columns, drawing: drawing.into(), explanation: String::new() }
     }
 
-    /// With an explanation, before the one it has.
+    /// Adds an explanation before the one it has.
     #[must_use]
     pub fn explained(mut self, explanation: &str) -> Self {
         let both = [explanation.trim(), self.explanation.trim()];

@@ -7,7 +7,7 @@ use crate::plot::Bars;
 /// Bars of more nodes are too thin to be seen.
 const MOST: usize = 200;
 
-/// How many samples of each class every node has, for training and validation; none if there are no classes, or too many
+/// How many samples of each class every node has, for training and validation; `None` if there are no classes, or too many
 /// nodes to draw.
 #[must_use]
 pub fn labels(shards: &[Shard], validation: Validation) -> Option<Figure> {

@@ -1,7 +1,8 @@
-//! All there is to see of a run, in one page that needs nothing else.
+//! The results of a run, as files and as one page that needs nothing else.
 //!
-//! [`charts`] makes the figures of one run, [`averaged`] those of several side by side, with bands
-//! over seeds, [`labels`] bars of the classes of every node; [`summary`] is a table of a record's first, best and last figures. A [`Report`] puts them together:
+//! [`charts`] makes the figures of one run, [`averaged`] those of several side by side, with bands over seeds, and
+//! [`labels`] bars of the classes of every node; [`summary`] is a table of a record's first, best and last values. A
+//! [`Report`] puts them together, and [`Outputs`] writes everything into a folder:
 //!
 //! ```
 //! use lopa_host::record::{Column, Record, Scale};
@@ -40,27 +41,27 @@ pub use table::{Table, summary};
 use crate::plot::{Chart, capital, escaped};
 use crate::record::Scale;
 
-/// How the page looks; charts are coloured anew on a dark screen.
+/// How the page looks; charts have other colours on a dark screen.
 const STYLE: &str = include_str!("page.css");
 
-/// What a page shows; what is empty is left out.
+/// The contents of a page; empty parts are left out.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
     /// The name of the run.
     pub title: String,
-    /// What was run: algorithm, nodes, rounds, seed.
+    /// A line on what was run: algorithm, nodes, rounds, seed.
     pub subtitle: String,
-    /// Key figures: what, and how much.
+    /// Key values: names and numbers.
     pub tiles: Vec<(String, String)>,
-    /// The network's picture, of [`drawing::svg`](crate::topology::drawing::svg): it is taken as it is.
+    /// The network's picture, made by [`drawing::svg`](crate::topology::drawing::svg).
     pub network: Option<String>,
     /// The drawings, each with a line on what it means.
     pub figures: Vec<Figure>,
     /// Tables.
     pub tables: Vec<Table>,
-    /// What was asked for, as TOML.
+    /// The experiment file, as TOML.
     pub configuration: String,
-    /// What a reader should know.
+    /// Remarks at the top.
     pub notes: Vec<String>,
 }
 
@@ -69,7 +70,7 @@ impl Report {
     #[must_use]
     pub fn html(&self) -> String {
         let title = escaped(&self.title);
-        // A browser is told to load nothing, whatever a name may say.
+        // The browser must load nothing, whatever a name contains.
         let mut page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n\
@@ -119,7 +120,7 @@ impl Report {
     }
 }
 
-/// A drawing with its name and meaning; where powers and even steps both make sense, a click changes them.
+/// A drawing with its name and meaning; where a logarithmic and a linear axis both make sense, a click switches them.
 fn card(number: usize, figure: &Figure) -> String {
     let title = escaped(&capital(figure.drawing.name()));
     let mut drawing = figure.drawing.clone();
@@ -148,10 +149,10 @@ fn card(number: usize, figure: &Figure) -> String {
     text + "</figure>\n"
 }
 
-/// The chart on the other scale, if it is another picture, and what the scales are called.
+/// The chart on the other scale, if that makes sense, and the names of both scales.
 fn other(chart: &Chart) -> Option<(String, &'static str, &'static str)> {
     let mut values = chart.lines.iter().flat_map(|line| &line.points).map(|point| point[1]);
-    // Accuracies and counts are rarely looked at by powers; a negative figure has already made the axis linear.
+    // Accuracies and counts are rarely shown on a logarithmic axis; a negative value has already made it linear.
     if chart.y_scale == Scale::Linear || values.any(|y| y < 0.0) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What a run leaves behind: metrics.csv, state.json, summary.json, report.html and its figures.
+//! The files of a run: metrics.csv, state.json, summary.json, report.html and its figures.
 //!
 //! Each file is written beside its place and moved there when it is whole: a run that fails leaves the results of an
 //! earlier one as they were.
@@ -21,7 +21,7 @@ use crate::topology::{Layout, Weights, drawing};
 
 /// Pixels of a picture per unit of its SVG: enough for print.
 const PIXELS: f32 = 3.0;
-/// Networks of more nodes are a blot, not a picture.
+/// The most nodes in a picture of the network: more would be a blot.
 const MOST_DRAWN: usize = 2_000;
 
 /// A folder for results.
@@ -56,7 +56,7 @@ pub struct Results<'a> {
 }
 
 impl Outputs {
-    /// Makes the folder, and finds out now whether it can be written to.
+    /// Makes the folder, and checks now that it can be written to.
     ///
     /// # Errors
     /// Says which path could not be written.

@@ -6,7 +6,7 @@ use crate::metrics::Metric;
 use crate::numerics::number;
 use crate::record::Record;
 
-/// Figures worth a tile, as far as they were measured.
+/// Metrics worth a tile, if they were measured.
 const TILES: [Metric; 5] = [
     Metric::TestAccuracy,
     Metric::OuterLoss,
@@ -14,7 +14,7 @@ const TILES: [Metric; 5] = [
     Metric::Consensus,
     Metric::Bytes,
 ];
-/// Tables of more nodes are for a file, not for a page.
+/// The most nodes in a table: more belong in a file, not on a page.
 const MOST_ROWS: usize = 200;
 
 /// The page of a run, with its figures, its network if it can be drawn, and its file as TOML.
@@ -39,7 +39,7 @@ pub fn of_run(
     tiles.extend(TILES.into_iter().filter_map(tile));
     let mut notes = Vec::new();
     if !results.finished {
-        notes.push(format!("Not finished: {round} of {} rounds are done.", run.iterations));
+        notes.push(format!("Not finished: {round} of {} rounds are completed.", run.iterations));
     }
     if let Some(how) = about.reconstruction {
         notes.push(format!("{name} ({}) is a reconstruction: {how}.", about.source));
@@ -71,7 +71,7 @@ pub fn of_run(
     }
 }
 
-/// What was measured last of every single node.
+/// The last values of every node.
 fn last_of_nodes(record: &Record) -> Option<Table> {
     let last = record.rows().last()?.first().copied()?;
     let rows: Vec<Vec<String>> = record

@@ -10,16 +10,17 @@ use rayon::prelude::*;
 use super::{Prepared, RunError, drive};
 use crate::exact::Exact;
 use crate::metrics::NodeSamples;
+use crate::numerics::vector::squared_distance;
 use crate::theory::{Check, Corollary, Course, Ended, Theory};
 
-/// About so many rounds of a run are measured.
+/// About this many rounds of a run are measured.
 const MEASURED: u64 = 200;
 
 /// The runs that show whether theory holds: LG and GT with the step sizes of their corollaries, and the file's own.
 ///
-/// Each has as many rounds as the file says, in-process even if it has links. Seeds are counted on from the file's
-/// and draw batches alone: data and start stay the same, as the theorems' mean is over batches. Without batches one run
-/// says all.
+/// Each has the file's number of rounds, in-process even if the file has links. Seeds count up from the file's and
+/// change the batches only: data and start stay the same, since the theorems' mean is over batches. With full batches one
+/// run is enough.
 #[derive(Debug)]
 pub struct CheckRuns<'p> {
     prepared: &'p Prepared,
@@ -29,7 +30,7 @@ pub struct CheckRuns<'p> {
     seeds: u16,
 }
 
-/// What came of a [`CheckRuns`].
+/// The results of a [`CheckRuns`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Checks {
     /// LG with the steps of corollary 1 or 3, if there are any.
@@ -54,14 +55,14 @@ pub struct Practice {
 }
 
 impl Checks {
-    /// Whether theory was found wrong.
+    /// Whether a bound of the theory does not hold.
     #[must_use]
     pub fn is_against(&self) -> bool {
         [self.lg, self.gt].into_iter().flatten().any(|check| check.verdict.is_against())
     }
 }
 
-/// A run to make.
+/// One run.
 #[derive(Clone, Copy)]
 struct Job {
     scheme: Scheme,
@@ -69,7 +70,7 @@ struct Job {
     seed: u64,
 }
 
-/// In f32, as nodes have them; nothing if one vanishes there.
+/// In f32, as nodes have them; `None` if one underflows.
 fn steps(corollary: &Corollary) -> Option<StepSizes> {
     let Corollary { alpha, beta, lambda, gamma, tau, .. } = *corollary;
     let [alpha, beta, lambda, gamma, tau] = [alpha, beta, lambda, gamma, tau].map(|a| a as f32);
@@ -93,27 +94,26 @@ impl<'p> CheckRuns<'p> {
         }
     }
 
-    /// How many seeds each run has: one where nothing is drawn.
+    /// The number of seeds of each run: one with full batches.
     #[must_use]
     pub const fn seeds(&self) -> u16 {
         self.seeds
     }
 
-    /// How many rounds it takes in all.
+    /// The total number of rounds.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         let runs = self.kinds().iter().flatten().count() as u64 * u64::from(self.seeds);
         self.prepared.experiment.run.iterations.saturating_mul(runs)
     }
 
-    /// The kinds of runs: LG, GT, and the file's own. None where there is nothing to run.
+    /// The kinds of runs: LG, GT, and the file's own; `None` where there is nothing to run.
     fn kinds(&self) -> [Option<(Scheme, StepSizes)>; 3] {
         let with = |scheme, corollary: Option<Corollary>| Some((scheme, steps(&corollary?)?));
         [with(Scheme::LocalGradient, self.lg), with(Scheme::GradientTracking, self.gt), self.own]
     }
 
-    /// Makes the runs on all cores, calling `tick` after every round of each. Nothing if `stop` became true before all
-    /// ended.
+    /// Runs on all cores, calling `tick` after every round of each. `None` if `stop` became true before all ended.
     ///
     /// # Errors
     /// Says what is wrong with the network.
@@ -158,7 +158,7 @@ impl<'p> CheckRuns<'p> {
         Ok(Some(Checks { lg, gt, practice }))
     }
 
-    /// One run; nothing if it was stopped.
+    /// One run; `None` if it was stopped.
     fn go<'a>(
         &'a self,
         job: &Job,
@@ -180,7 +180,7 @@ impl<'p> CheckRuns<'p> {
             if solved && measured.binary_search(&progress.round).is_ok() {
                 let nodes = || network.nodes().iter().map(|node| (node.problem(), node.state()));
                 match exact.measure(nodes()) {
-                    Ok(figures) => tally.figures.push((progress.round, figures.hypergradient)),
+                    Ok(measured) => tally.values.push((progress.round, measured.hypergradient)),
                     Err(_) => solved = false,
                 }
                 nodes().for_each(|(_, state)| tally.steps(&state, &steps));
@@ -193,7 +193,8 @@ impl<'p> CheckRuns<'p> {
             Ok(true) | Err(RunError::Diverged(_)) => return Ok(Some(Ended::Diverged)),
             Err(error) => return Err(error),
         }
-        let moved = network.nodes().iter().map(|node| apart(node.state().x, &x0)).sum::<f64>();
+        let moved =
+            network.nodes().iter().map(|node| squared_distance(node.state().x, &x0)).sum::<f64>();
         let moved = (moved / network.nodes().len().max(1) as f64).sqrt();
         Ok(Some(Ended::Well(tally.course(moved))))
     }
@@ -211,11 +212,11 @@ fn together(all: &[Ended]) -> Ended {
     Course::mean(&courses).map_or(Ended::Vanished, Ended::Well)
 }
 
-/// What is gathered on the way.
+/// What a run gathers.
 #[derive(Default)]
 struct Tally {
     /// Measured rounds, and their ‖∇Φ(x̄)‖².
-    figures: Vec<(u64, f64)>,
+    values: Vec<(u64, f64)>,
     steps: u64,
     lost: u64,
 }
@@ -233,8 +234,8 @@ impl Tally {
     fn course(&self, moved: f64) -> Course {
         Course {
             seeds: 1,
-            measured: self.figures.len() as u64,
-            mean: mean(&self.figures),
+            measured: self.values.len() as u64,
+            mean: mean(&self.values),
             moved,
             lost: self.lost as f64 / self.steps.max(1) as f64,
         }
@@ -242,7 +243,7 @@ impl Tally {
 }
 
 /// Which of rounds 0 to `last` are measured: all of a short run; of a long one half of them evenly apart, and half ever
-/// denser towards the start, where figures fall fastest.
+/// denser towards the start, where the norm falls fastest.
 fn measured(last: u64) -> Vec<u64> {
     if last <= MEASURED {
         return (0..=last).collect();
@@ -256,20 +257,15 @@ fn measured(last: u64) -> Vec<u64> {
     rounds
 }
 
-/// The mean over all rounds from the first measured to the last, with those between two measured on a line.
-fn mean(figures: &[(u64, f64)]) -> f64 {
-    let Some(((first, _), (last, end))) = figures.first().zip(figures.last()) else { return 0.0 };
+/// The mean over all rounds from the first measured to the last, with linear interpolation in between.
+fn mean(values: &[(u64, f64)]) -> f64 {
+    let Some(((first, _), (last, end))) = values.first().zip(values.last()) else { return 0.0 };
     let until = |pair: &[(u64, f64)]| {
         let [(a, from), (b, to)] = [pair[0], pair[1]];
         // Rounds a to b - 1.
         from + (b - a - 1) as f64 * (from + to) / 2.0
     };
-    (figures.windows(2).map(until).sum::<f64>() + end) / (last - first + 1) as f64
-}
-
-/// ‖a - b‖².
-fn apart(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(&a, &b)| f64::from(a) - f64::from(b)).map(|gap| gap * gap).sum()
+    (values.windows(2).map(until).sum::<f64>() + end) / (last - first + 1) as f64
 }
 
 #[cfg(test)]

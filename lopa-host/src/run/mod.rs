@@ -39,10 +39,10 @@ use checkpoint::Standing;
 use drive::{Progress, drive};
 use error::{input, refused};
 
-/// How a run begins, and how it may be ended.
+/// How a run begins and ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
-    /// Go on from the checkpoint that is where the results go.
+    /// Go on from the checkpoint in the folder of the results.
     pub resume: bool,
     /// Once this is true, the run ends after the round it is in, with everything so far written.
     pub stop: Option<&'a AtomicBool>,
@@ -81,7 +81,7 @@ impl<'p> Outcome<'p> {
     }
 }
 
-/// Without a number of rounds for it, a checkpoint is taken this often.
+/// How often a checkpoint is written if the file does not say.
 const CHECKPOINT: Duration = Duration::from_secs(30);
 
 /// Everything a run needs, checked: it can only diverge, or fail to write its results.
@@ -97,7 +97,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Reads data, deals it out, and builds the network.
+    /// Reads the data, divides it among the nodes, and builds the network.
     ///
     /// # Errors
     /// Says what is wrong with the file, the data or the network.
@@ -118,7 +118,7 @@ impl Prepared {
         };
         let layout = network.topology.layout();
         let prepared = Self { experiment, material, weights, layout, start, seal };
-        // Whatever a node, a problem or a link refuses shows now, before anything is written.
+        // Anything that a node, a problem or a link refuses is found now, before anything is written.
         prepared.network(&prepared.material.samples()?)?;
         Ok(prepared)
     }
@@ -129,13 +129,13 @@ impl Prepared {
         &self.experiment
     }
 
-    /// What nodes learn from.
+    /// The data of all nodes.
     #[must_use]
     pub fn material(&self) -> &Material {
         &self.material
     }
 
-    /// Who talks to whom.
+    /// Which nodes are linked, and with which weights.
     #[must_use]
     pub const fn weights(&self) -> &Weights {
         &self.weights
@@ -248,7 +248,7 @@ impl Prepared {
         }
     }
 
-    /// The weights of LoPA's Lyapunov function, from constants measured where x starts, wherever it is now.
+    /// The weights of LoPA's Lyapunov function, from constants measured where x starts.
     pub(crate) fn coefficients(
         &self,
         nodes: &[NodeView<'_, AnyProblem<'_>>],
@@ -261,7 +261,7 @@ impl Prepared {
         Ok(Coefficients::new(&constants, &steps, rho, self.experiment.algorithm.scheme()?))
     }
 
-    /// A checksum of the network, and of what its nodes learn from.
+    /// A checksum of the network and the data.
     pub(crate) fn digest(&self) -> u32 {
         let mut digest = crc32fast::Hasher::new();
         for edge in self.weights.edges() {
@@ -281,7 +281,7 @@ impl Prepared {
         self.varied(Experiment { algorithm, ..self.experiment.clone() })
     }
 
-    /// The same with other step sizes for so many rounds, measured every so many of them.
+    /// The same with other step sizes for `rounds` rounds, measured every `every` rounds.
     ///
     /// # Errors
     /// Names the step size that is out of range.
@@ -332,7 +332,7 @@ impl Prepared {
         self.run_with(outputs, Options::default(), tick)
     }
 
-    /// Runs without a file written, for what was measured alone; ends early once `stop` is true.
+    /// Runs without writing files, for the outcome alone; ends early once `stop` is true.
     ///
     /// # Errors
     /// Names the node that diverged.
@@ -441,7 +441,7 @@ impl<'p> Run<'p, '_> {
         let table = &self.prepared.experiment.run;
         let Progress { round, ends, .. } = progress;
         let regular = round.is_multiple_of(table.record_every);
-        // A checkpoint has the rows of its own round already, but for one that only an end is the reason for.
+        // A checkpoint already has the row of its round, unless that row is there only because the run ends.
         let resumed = round == self.first && round > 0;
         if if resumed { ends && !regular } else { ends || regular } {
             self.measure(network, progress.seconds);
