@@ -35,13 +35,13 @@ pub fn put_all<B: AsRef<[u8]>>(files: &[(PathBuf, B)]) -> Result<(), WriteError>
 /// Who can read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever can read new files.
+    /// As for any new file.
     Usual,
     /// Its owner only, where the system knows owners.
     Private,
 }
 
-/// As [`put_all`], for those who may read the files.
+/// As [`put_all`], with these permissions.
 ///
 /// # Errors
 /// As [`put_all`].

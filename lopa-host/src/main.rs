@@ -35,7 +35,7 @@ use command::tune::TuneCommand;
                   lopa tune lopa.toml spdb.toml --out tuned\n  lopa key network.key\n  \
                   lopa shard network.toml --out blobs\n  lopa fleet network.toml --emulate --out results\n  \
                   lopa algorithms\n  lopa topology ring --nodes 10\n  lopa data list\n\n\
-                  Exit status: 0, 1 a run failed or diverged, 2 bad usage or input."
+                  Exit status: 0 success, 1 a run failed or diverged, 2 bad usage or input."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -67,7 +67,7 @@ enum Command {
     },
 }
 
-/// Exit status: 0, 1 a run failed or diverged, 2 bad usage or input.
+/// Exit status: 0 success, 1 a run failed or diverged, 2 bad usage or input.
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {

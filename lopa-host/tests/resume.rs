@@ -153,7 +153,10 @@ fn ctrl_c_ends_cleanly_and_the_run_goes_on() {
     let output = end_by("-INT", dir.path());
     let error = said(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
-    assert!(error.contains("go on with: lopa run network.toml --out results --resume"), "{error}");
+    assert!(
+        error.contains("continue with: lopa run network.toml --out results --resume"),
+        "{error}"
+    );
     for name in ["metrics.csv", "state.json", "summary.json"] {
         assert!(dir.path().join("results").join(name).exists(), "{name}");
     }

@@ -9,8 +9,8 @@ use super::{Failure, print};
 
 /// Makes a key for a network, in a new file that only you can read.
 ///
-/// With key = "FILE" in its table "links", all frames of a network are encrypted and authenticated: nobody without the key
-/// can read them, and forged frames are ignored and counted. lopa shard and lopa fleet carry the key to the boards with
+/// With key = "FILE" in its table "links", all frames of a network are encrypted and authenticated: without the key they
+/// cannot be read, and forged frames are ignored and counted. lopa shard and lopa fleet carry the key to the boards with
 /// the blobs; the results are the same bits. The key is never printed. An existing file is not replaced.
 #[derive(Debug, Args)]
 #[command(

@@ -28,7 +28,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub(crate) struct Failure {
     /// 1 a run failed or diverged, 2 bad usage or input.
     pub(crate) status: u8,
-    /// What to tell.
+    /// The message.
     what: String,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn threads(threads: Option<u16>) -> Result<(), Failure> {
         .map_err(|error| Failure::run(format!("cannot start {threads} threads: {error}")))
 }
 
-/// Becomes true when somebody presses Ctrl-C or asks the process to end; the second time it ends at once.
+/// Becomes true on Ctrl-C or a request to terminate; the second one ends the process at once.
 pub(crate) fn interrupts() -> Result<&'static AtomicBool, Failure> {
     static STOP: AtomicBool = AtomicBool::new(false);
     static ONCE: Once = Once::new();
@@ -89,7 +89,7 @@ pub(crate) fn interrupts() -> Result<&'static AtomicBool, Failure> {
     Ok(&STOP)
 }
 
-/// Writes a text to standard output. Whoever reads it may stop early, as `head` does.
+/// Writes a text to standard output. The reader may stop early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -18,7 +18,7 @@ use super::{Failure, interrupts, print, progress, threads};
 #[command(
     after_help = "Examples:\n  lopa paper list\n  lopa paper hyper-mnist --data data --out results\n  \
                         lopa paper all --quick --data data --out results\n\n\
-                        Get the data with lopa data fetch mnist covtype cifar10, or put the originals in folders of these names."
+                        Get the data with lopa data fetch mnist (and covtype, and cifar10), or put the originals in folders of these names."
 )]
 pub(crate) struct Paper {
     /// Name of a study, "all", "list" to see them, or a .toml file with a study of your own.

@@ -11,22 +11,22 @@ use super::{Failure, interrupts, print, progress, threads};
 
 /// Simulates the network a file describes.
 ///
-/// Writes metrics.csv, state.json, summary.json and a checkpoint. Ctrl-C ends it after the round it is in, with
-/// everything so far written; --resume goes on from there, and ends with the same bits as a run without a stop.
-/// algorithm.name is LoPA or one of the methods it is compared with: `lopa algorithms` lists them.
+/// Writes metrics.csv, state.json, summary.json, report.html with its figures, and a checkpoint. Ctrl-C ends the run after
+/// the current round, with everything so far written; --resume continues from there to the same bits as an uninterrupted
+/// run. algorithm.name is LoPA or one of the methods it is compared with: `lopa algorithms` lists them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa run network.toml --out results --threads 2\n  \
                         lopa run network.toml --out results --resume")]
 pub(crate) struct Run {
-    /// The file.
+    /// Experiment file (TOML).
     file: PathBuf,
-    /// The folder for the results; earlier ones are replaced when the run ends.
+    /// Folder for the results; earlier ones are replaced when the run ends.
     #[arg(long)]
     out: PathBuf,
-    /// Go on with a run that was stopped, or make one longer: from the checkpoint in the folder for the results.
+    /// Continue an interrupted run, or make a finished one longer, from the checkpoint in the folder for the results.
     #[arg(long)]
     resume: bool,
-    /// How many threads; all cores if not given. The results do not depend on it.
+    /// Number of threads [default: all cores]. Results do not depend on it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
@@ -43,7 +43,7 @@ impl From<RunError> for Failure {
 }
 
 impl Run {
-    /// Runs, and says in a few lines what came out.
+    /// Runs, and prints the results in a few lines.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         threads(self.threads)?;
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
@@ -76,7 +76,7 @@ impl Run {
         }
         let (file, out) = (self.file.display(), self.out.display());
         Err(Failure::run(format!(
-            "stopped after round {round}; go on with: lopa run {file} --out {out} --resume"
+            "interrupted after round {round}; continue with: lopa run {file} --out {out} --resume"
         )))
     }
 }

@@ -60,7 +60,7 @@ pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
     distinct(figures)
 }
 
-/// Means over runs that differ in their seeds only, with bands: one line a group, one chart a column.
+/// Means over runs that differ only in their seeds, with bands: one line per group, one chart per column.
 ///
 /// Rows with the same iteration belong together. The band is the 95 % confidence interval of the mean (Student's t)
 /// where three runs or more have a value, their range where two have; the explanation says which.

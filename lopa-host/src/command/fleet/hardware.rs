@@ -24,7 +24,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(500);
 /// Flashes boards.
 #[derive(Debug, Args)]
 pub(super) struct Flash {
-    /// The folder for the blobs.
+    /// Folder for the blobs.
     #[arg(long, default_value = "blobs")]
     blobs: PathBuf,
     /// Print the command lines without running them.
@@ -182,7 +182,7 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
 /// Reads states.
 #[derive(Debug, Args)]
 pub(super) struct Read {
-    /// The folder for state.json.
+    /// Folder for state.json.
     #[arg(long)]
     out: PathBuf,
 }

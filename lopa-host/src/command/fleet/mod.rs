@@ -33,7 +33,7 @@ use emulate::Emulation;
                   lopa fleet network.toml --emulate --out results --corrupt 0.1 --cut 0-1@50+2\n  \
                   lopa fleet network.toml --emulate --out results --kill 2@50 --restart 2@100\n  \
                   lopa fleet network.toml flash --dry-run\n  lopa fleet network.toml monitor\n\n\
-                  Exit status: 0, 1 the fleet failed or its bits are not the simulation's, 2 bad usage or input.")]
+                  Exit status: 0 success, 1 the fleet failed or its bits differ from the simulation, 2 bad usage or input.")]
 pub(crate) struct FleetCommand {
     /// Experiment file (TOML), the same that lopa run takes.
     file: PathBuf,

@@ -37,7 +37,7 @@ const FAR: f64 = 0.01;
     nodes = 10\n  \
     topology = \"file found.txt\"   # written by --edges, or a name such as \"ring\"\n  \
     weights = \"weights.csv\"       # written by --weights-out; Metropolis weights if not given\n\n\
-    Exit status: 0, 2 bad usage or input.")]
+    Exit status: 0 success, 2 bad usage or input.")]
 pub(crate) struct Topology {
     /// The network: its name, an experiment file (TOML), or `list`.
     #[arg(value_name = "NETWORK")]
