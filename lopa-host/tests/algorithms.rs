@@ -235,8 +235,8 @@ fn step_sizes_are_found_with_the_same_budget_for_all() {
         "it depends on the seed alone"
     );
     for (wrong, words) in [
-        (&["--range", "1:0.1"][..], "is no range"),
-        (&["--metric", "luck"], "there are outer_loss"),
+        (&["--range", "1:0.1"][..], "is not a range"),
+        (&["--metric", "luck"], "choose one of outer_loss"),
         (&["--trials", "0"], "0 is not in"),
     ] {
         let output = lopa(path, &[&tune[..5], wrong].concat());
@@ -244,5 +244,5 @@ fn step_sizes_are_found_with_the_same_budget_for_all() {
         assert!(said(&output).contains(words), "{}", said(&output));
     }
     let output = lopa(path, &["tune", "dgd.toml", "tuned/dgd.toml", "--out", "x"]);
-    assert!(said(&output).contains("two files are called dgd"), "{}", said(&output));
+    assert!(said(&output).contains("two files are named dgd"), "{}", said(&output));
 }
