@@ -108,6 +108,8 @@ step "The installed command, and the chart at the top of the README"
 cargo install --quiet --locked --debug --path lopa-host --root "$built/install"
 PATH="$built/install/bin:$PATH"
 lopa --version
+lopa example >"$built/install/ring.toml"
+lopa run "$built/install/ring.toml" --out "$built/install/ring"
 lopa compare lopa-host/examples/*.toml --seeds 5 --out "$built/install/results"
 cmp "$built/install/results/figures/test_accuracy.svg" lopa-host/examples/test_accuracy.svg
 

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::common::{NETWORK, lopa, network, said};
 use lopa_core::node::Scheme;
+use lopa_host::campaign::{CheckRuns, Checks};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::{Choice, Metric};
-use lopa_host::run::{CheckRuns, Checks, Prepared};
+use lopa_host::run::Prepared;
 use lopa_host::theory::{Check, Corollary, Ended, Theory, Verdict};
 
 /// Different quadratics, whose constants can be measured exactly.

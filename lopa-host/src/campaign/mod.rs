@@ -2,16 +2,19 @@
 //!
 //! - [`Sweep`]: every combination of given step sizes, ranked;
 //! - [`Tune`]: a random search for step sizes with a stated budget;
+//! - [`CheckRuns`]: runs with the step sizes of the paper's corollaries, compared with their bounds;
 //! - [`Plan`]: the arms of a study, tuned and then measured on several seeds. [`paper`](crate::paper) makes one from a
 //!   file, and judges what was measured.
 //!
 //! All of them use all cores, report their progress to a callback and stop early once a flag is set. Results do not
 //! depend on the number of threads.
 
+mod bounds;
 mod study;
 mod sweep;
 mod tune;
 
+pub use bounds::{CheckRuns, Checks, Practice};
 pub(crate) use study::of_case;
 pub use study::{Arm, Measured, Plan, Progress, Results, Searches};
 pub use sweep::{Cell, Sweep, Values};

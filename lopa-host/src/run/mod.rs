@@ -1,6 +1,5 @@
 //! An experiment from its file to its results.
 
-mod check;
 mod checkpoint;
 mod drive;
 mod error;
@@ -8,8 +7,8 @@ mod links;
 mod material;
 mod theory;
 
-pub use check::{CheckRuns, Checks, Practice};
 pub use checkpoint::ResumeError;
+pub(crate) use drive::drive;
 pub use error::RunError;
 pub(crate) use links::linking;
 pub use material::Material;
@@ -36,7 +35,7 @@ use crate::report::{Outputs, Results};
 use crate::theory::{Coefficients, Constants};
 use crate::topology::{Layout, Weights};
 use checkpoint::Standing;
-use drive::{Progress, drive};
+use drive::Progress;
 use error::{input, refused};
 
 /// How a run begins and ends.
@@ -184,7 +183,7 @@ impl Prepared {
     }
 
     /// The same with other step sizes, and another seed for its batches.
-    fn simulation_with<'a>(
+    pub(crate) fn simulation_with<'a>(
         &'a self,
         samples: &[NodeSamples<'a>],
         scheme: Scheme,

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lopa_core::node::Scheme;
+use lopa_host::campaign::{CheckRuns, Checks};
 use lopa_host::config::Experiment;
-use lopa_host::run::{CheckRuns, Checks, Prepared};
+use lopa_host::run::Prepared;
 use lopa_host::theory::{Corollary, Lemma, Theory};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lopa_host::run::{Checks, Practice};
+use lopa_host::campaign::{Checks, Practice};
 use lopa_host::theory::{Check, Corollary, Course, Limit, Verdict};
 
 use super::All;

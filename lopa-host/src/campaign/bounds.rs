@@ -7,10 +7,10 @@ use lopa_core::node::{Scheme, State};
 use lopa_core::steps::StepSizes;
 use rayon::prelude::*;
 
-use super::{Prepared, RunError, drive};
 use crate::exact::Exact;
 use crate::metrics::NodeSamples;
 use crate::numerics::vector::squared_distance;
+use crate::run::{Prepared, RunError, drive};
 use crate::theory::{Check, Corollary, Course, Ended, Theory};
 
 /// About this many rounds of a run are measured.
@@ -81,7 +81,7 @@ impl<'p> CheckRuns<'p> {
     /// Plans the runs of a network, of which `theory` was measured, with a relaxation τ.
     #[must_use]
     pub fn new(prepared: &'p Prepared, theory: &Theory, tau: f64, seeds: u16) -> Self {
-        let experiment = &prepared.experiment;
+        let experiment = prepared.experiment();
         let corollary = |scheme| theory.corollary(scheme, tau, experiment.run.iterations);
         let own = || Some((experiment.algorithm.scheme().ok()?, experiment.steps().ok()?));
         let random = experiment.batch() != BatchSize::Full && experiment.problem.labels().is_some();
@@ -104,7 +104,7 @@ impl<'p> CheckRuns<'p> {
     #[must_use]
     pub fn rounds(&self) -> u64 {
         let runs = self.kinds().iter().flatten().count() as u64 * u64::from(self.seeds);
-        self.prepared.experiment.run.iterations.saturating_mul(runs)
+        self.prepared.experiment().run.iterations.saturating_mul(runs)
     }
 
     /// The kinds of runs: LG, GT, and the file's own; `None` where there is nothing to run.
@@ -122,12 +122,12 @@ impl<'p> CheckRuns<'p> {
         stop: &AtomicBool,
         tick: impl Fn() + Sync,
     ) -> Result<Option<Checks>, RunError> {
-        let samples = self.prepared.material.samples()?;
+        let samples = self.prepared.material().samples()?;
         let mut jobs = Vec::new();
         for (kind, (scheme, steps)) in
             self.kinds().into_iter().enumerate().filter_map(|(i, k)| Some((i, k?)))
         {
-            let seeds = self.prepared.experiment.for_seeds(self.seeds).map(|own| own.run.seed);
+            let seeds = self.prepared.experiment().for_seeds(self.seeds).map(|own| own.run.seed);
             jobs.extend(seeds.map(|seed| (kind, Job { scheme, steps, seed })));
         }
         // In order, whatever the threads do.
@@ -169,7 +169,7 @@ impl<'p> CheckRuns<'p> {
         let Job { scheme, steps, seed } = *job;
         let mut network = self.prepared.simulation_with(samples, scheme, steps, seed)?;
         let (mut exact, mut tally) = (Exact::default(), Tally::default());
-        let rounds = self.prepared.experiment.run.iterations;
+        let rounds = self.prepared.experiment().run.iterations;
         let measured = measured(rounds);
         let x0 = network.nodes().first().map_or_else(Vec::new, |node| node.state().x.to_vec());
         let mut solved = true;
