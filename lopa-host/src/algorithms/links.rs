@@ -89,8 +89,7 @@ impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
     }
 
     fn sent(&self) -> Sent {
-        let first = self.nodes.first();
-        Sent::after(first.map_or(0, |node| node.state().round), first)
+        Sent::of(self.nodes.first())
     }
 
     fn traffic(&self) -> Option<Traffic> {

@@ -146,7 +146,7 @@ impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for InProcess<M> {
     }
 
     fn sent(&self) -> Sent {
-        Sent::after(Algorithm::round(self), Self::nodes(self).first())
+        Sent::of(Self::nodes(self).first())
     }
 
     fn checkpoint(&self) -> Option<Vec<u8>> {
@@ -193,10 +193,11 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// What a node has sent after so many rounds, all of which sent the same vectors.
-    pub(crate) fn after(round: u64, node: Option<&impl Member>) -> Self {
-        let lengths = node.map(|node| node.travelling().map(|vector| vector.len() as u64));
-        let lengths = lengths.unwrap_or_default();
+    /// What a node has sent after its rounds, in all of which it sent the same vectors.
+    pub(crate) fn of<P>(node: Option<&impl Participant<P>>) -> Self {
+        let Some(node) = node else { return Self::default() };
+        let round = node.view().round;
+        let lengths = node.travelling().map(|vector| vector.len() as u64);
         let vectors = lengths.iter().filter(|len| **len > 0).count() as u64;
         Self { vectors: round * vectors, floats: round * lengths.iter().sum::<u64>() }
     }

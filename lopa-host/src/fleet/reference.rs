@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use lopa_core::node::State;
 use lopa_core::problems::AnyProblem;
 use lopa_core::wire::Counters;
 
@@ -21,13 +20,6 @@ pub struct Reference {
     pub bits: Vec<Vec<u32>>,
     record: Record,
     nodes: Record,
-}
-
-/// Every bit of a state.
-#[must_use]
-pub fn bits(state: &State<'_>) -> Vec<u32> {
-    let State { x, theta, v, z, y, .. } = *state;
-    [x, theta, v, z, y].into_iter().flatten().map(|a| a.to_bits()).collect()
 }
 
 impl Reference {
@@ -126,7 +118,7 @@ pub fn measure<'a>(
     let traffic = Traffic { bytes: sent(|c| c.sent_bytes), frames: sent(|c| c.sent) };
     let views: Vec<_> = nodes.iter().map(NodeView::from).collect();
     let totals = Totals {
-        sent: Sent::after(nodes.first().map_or(0, |node| node.state().round), nodes.first()),
+        sent: Sent::of(nodes.first()),
         traffic: Some(traffic),
         seconds,
         ..Totals::default()

@@ -83,8 +83,8 @@ impl<'p> Outcome<'p> {
 /// How often a checkpoint is written if the file does not say.
 const CHECKPOINT: Duration = Duration::from_secs(30);
 
-/// Everything a run needs, checked: it can only diverge, or fail to write its results.
-#[derive(Debug)]
+/// Everything a run needs, checked: it can only diverge, or fail to write its results. A clone shares the data.
+#[derive(Debug, Clone)]
 pub struct Prepared {
     experiment: Experiment,
     material: Arc<Material>,
@@ -165,12 +165,6 @@ impl Prepared {
             losses: 0,
             fleet: None,
         }
-    }
-
-    /// Where a picture of the network has the nodes.
-    #[must_use]
-    pub const fn layout(&self) -> Layout {
-        self.layout
     }
 
     /// LoPA's nodes in round 0, in-process.
@@ -306,17 +300,13 @@ impl Prepared {
     /// The same nodes without an exchange: each learns on its own.
     #[must_use]
     pub fn alone(&self) -> Self {
-        let (experiment, material) = (self.experiment.clone(), Arc::clone(&self.material));
-        let (layout, start, seal) = (self.layout, self.start.clone(), self.seal);
-        Self { experiment, material, weights: self.weights.silent(), layout, start, seal }
+        Self { weights: self.weights.silent(), ..self.clone() }
     }
 
     /// An experiment on the same network and data.
     fn varied(&self, experiment: Experiment) -> Result<Self, RunError> {
         experiment.check()?;
-        let (material, weights) = (Arc::clone(&self.material), self.weights.clone());
-        let (layout, start, seal) = (self.layout, self.start.clone(), self.seal);
-        Ok(Self { experiment, material, weights, layout, start, seal })
+        Ok(Self { experiment, ..self.clone() })
     }
 
     /// Runs from the beginning to the end, calling `tick` with the rounds done.
