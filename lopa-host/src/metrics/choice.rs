@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -67,11 +68,7 @@ impl<'de> Visitor<'de> for Words {
         }
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Choice, A::Error> {
-        let mut metrics = Vec::new();
-        while let Some(metric) = list.next_element()? {
-            metrics.push(metric);
-        }
-        Ok(Choice::These(metrics))
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Choice, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Choice::These)
     }
 }

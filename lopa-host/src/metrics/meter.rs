@@ -116,12 +116,9 @@ impl<'a> Meter<'a> {
             Metric::Tracking => tracking(nodes),
             Metric::Hypergradient => exact(|values| values.hypergradient),
             Metric::InnerError => exact(|values| values.inner_error),
-            Metric::HvError => {
-                nodes.first().and_then(|node| node.v).and_then(|_| exact(|f| f.hv_error))
-            }
+            Metric::HvError => nodes.first()?.v.and(exact(|values| values.hv_error)),
             Metric::AverageVarianceError => {
-                let there = nodes.first().and_then(|node| node.z);
-                there.and_then(|_| exact(|f| f.average_variance_error))
+                nodes.first()?.z.and(exact(|values| values.average_variance_error))
             }
             Metric::Lyapunov => lyapunov,
             Metric::InnerGradients => count(0),
@@ -180,10 +177,8 @@ impl<'a> Meter<'a> {
         nodes: &[NodeView<'_, AnyProblem<'_>>],
         wanted: &[Metric],
     ) -> Vec<[Option<f64>; 5]> {
-        let own = |(number, node): (usize, &NodeView<'_, AnyProblem<'_>>)| {
-            own(node, self.samples.get(number), wanted)
-        };
-        nodes.par_iter().enumerate().map(own).collect()
+        let numbered = nodes.par_iter().enumerate();
+        numbered.map(|(number, node)| own(node, self.samples.get(number), wanted)).collect()
     }
 }
 

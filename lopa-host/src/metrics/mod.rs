@@ -14,83 +14,101 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Column, Scale};
 
-/// A metric, and its column of `metrics.csv`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
+/// The metrics: the name of each one's column, its title, its scale in charts, and what it means in a sentence.
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $metric:ident = $name:literal, $title:literal, $scale:ident, $about:literal;)*) => {
+        /// A metric, and its column of `metrics.csv`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Metric {
+            $($(#[$doc])* $metric,)*
+        }
+
+        impl Metric {
+            /// All of them, in the order of columns.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$metric),*];
+
+            const fn entry(self) -> (&'static str, &'static str, Scale, &'static str) {
+                match self {
+                    $(Self::$metric => ($name, $title, Scale::$scale, $about),)*
+                }
+            }
+        }
+    };
+}
+
+metrics! {
     /// The mean of f_i at the node's own x and θ.
-    OuterLoss,
+    OuterLoss = "outer_loss", "outer loss", Logarithmic,
+        "mean over the nodes of f at the node's own x and theta, over all validation samples";
     /// The mean of g_i at the same point.
-    InnerLoss,
+    InnerLoss = "inner_loss", "inner loss", Logarithmic,
+        "mean over the nodes of g at the node's own x and theta, over all training samples";
     /// The mean squared distance of x from its mean, or of θ for single-level methods, whose x is fixed.
-    Consensus,
+    Consensus = "consensus", "consensus error", Logarithmic,
+        "mean squared distance of x from the network's mean, or of theta for single-level methods";
     /// The squared distance of the mean of y from the mean of z.
-    Tracking,
+    Tracking = "tracking", "tracking error", Logarithmic,
+        "squared distance of the mean of y from the mean of z: only rounding errors with gradient tracking";
     /// ‖∇Φ(x̄)‖²: the squared norm of the exact hypergradient at the mean of x.
-    Hypergradient,
+    Hypergradient = "hypergradient", "squared hypergradient", Logarithmic,
+        "squared norm of the exact hypergradient at the mean of x: inner problems solved, \
+         Hessian inverted by conjugate gradients";
     /// The mean of ‖θ - θ*(x̄)‖².
-    InnerError,
+    InnerError = "inner_error", "inner error", Logarithmic,
+        "mean squared distance of theta from the solution of the inner problem at the mean of x";
     /// The mean of ‖v - v*(x̄)‖².
-    HvError,
+    HvError = "hv_error", "Hv error", Logarithmic,
+        "mean squared distance of v from the exact Hessian-inverse-vector product at the mean of x";
     /// ‖∇Φ(x̄) - z̄‖²: how far the direction of the mean of x is from the exact hypergradient.
-    AverageVarianceError,
+    AverageVarianceError = "average_variance_error", "average variance error", Logarithmic,
+        "squared distance of the mean of z, the direction of x, from the exact hypergradient";
     /// The paper's Lyapunov function, with constants measured where the run starts.
-    Lyapunov,
+    // Linear: V may be negative, as Φ may be.
+    Lyapunov = "lyapunov", "Lyapunov function", Linear,
+        "the paper's V: outer objective and all errors, weighted by constants measured at the start";
     /// The fraction of training samples classified correctly; for real labels, one minus the relative squared error.
-    TrainAccuracy,
+    TrainAccuracy = "train_accuracy", "training accuracy", Linear,
+        "fraction of training samples classified correctly";
     /// The same for validation samples.
-    ValidationAccuracy,
+    ValidationAccuracy = "validation_accuracy", "validation accuracy", Linear,
+        "fraction of validation samples classified correctly";
     /// The same for test samples.
-    TestAccuracy,
+    TestAccuracy = "test_accuracy", "test accuracy", Linear,
+        "fraction of test samples classified correctly";
     /// How often a node evaluated ∇θ g; a mean over the nodes, like all counts.
-    InnerGradients,
+    InnerGradients = "inner_gradients", "inner gradients", Linear,
+        "inner gradients evaluated per node";
     /// How often a node evaluated ∇²θθ g · v.
-    HessianVectors,
+    HessianVectors = "hessian_vectors", "Hessian-vector products", Linear,
+        "Hessian-vector products evaluated per node";
     /// How often a node evaluated ∇²xθ g · v.
-    CrossVectors,
+    CrossVectors = "cross_vectors", "cross products", Linear,
+        "cross Jacobian-vector products evaluated per node";
     /// How often a node evaluated ∇θ f.
-    OuterGradientsInner,
+    OuterGradientsInner = "outer_gradients_inner", "outer gradients in theta", Linear,
+        "outer gradients in the inner variable, evaluated per node";
     /// How often a node evaluated ∇x f.
-    OuterGradientsOuter,
+    OuterGradientsOuter = "outer_gradients_outer", "outer gradients in x", Linear,
+        "outer gradients in the outer variable, evaluated per node";
     /// Vectors a node sent to each of its neighbours.
-    Vectors,
+    Vectors = "vectors", "vectors sent", Linear,
+        "vectors a node sent to each of its neighbours, without retransmissions";
     /// The numbers in them.
-    Floats,
+    Floats = "floats", "numbers sent", Linear,
+        "numbers in the vectors a node sent to each of its neighbours";
     /// Bytes that all nodes sent.
-    Bytes,
+    Bytes = "bytes", "bytes sent", Linear,
+        "bytes that all nodes sent over their links";
     /// Frames that all nodes sent.
-    Frames,
+    Frames = "frames", "frames sent", Linear,
+        "frames that all nodes sent over their links";
     /// Seconds spent computing rounds, without measuring.
-    Seconds,
+    Seconds = "seconds", "seconds", Linear,
+        "seconds spent computing rounds, without measuring";
 }
 
 impl Metric {
-    /// All of them, in the order of columns.
-    pub const ALL: [Self; 22] = [
-        Self::OuterLoss,
-        Self::InnerLoss,
-        Self::Consensus,
-        Self::Tracking,
-        Self::Hypergradient,
-        Self::InnerError,
-        Self::HvError,
-        Self::AverageVarianceError,
-        Self::Lyapunov,
-        Self::TrainAccuracy,
-        Self::ValidationAccuracy,
-        Self::TestAccuracy,
-        Self::InnerGradients,
-        Self::HessianVectors,
-        Self::CrossVectors,
-        Self::OuterGradientsInner,
-        Self::OuterGradientsOuter,
-        Self::Vectors,
-        Self::Floats,
-        Self::Bytes,
-        Self::Frames,
-        Self::Seconds,
-    ];
-
     /// Those of a run that does not choose: all that cost next to nothing.
     pub const DEFAULT: [Self; 13] = [
         Self::OuterLoss,
@@ -111,20 +129,20 @@ impl Metric {
     /// The name of its column.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        self.words().0
+        self.entry().0
     }
 
     /// What it means, in a sentence.
     #[must_use]
     pub const fn about(self) -> &'static str {
-        self.words().2
+        self.entry().3
     }
 
     /// Its column.
     #[must_use]
     pub fn column(self) -> Column {
-        let (name, title, _) = self.words();
-        Column { name: name.into(), title: title.into(), scale: self.scale() }
+        let (name, title, scale, _) = self.entry();
+        Column { name: name.into(), title: title.into(), scale }
     }
 
     /// The metric of a column.
@@ -152,125 +170,6 @@ impl Metric {
         match self {
             Self::TrainAccuracy | Self::ValidationAccuracy | Self::TestAccuracy => 1.0,
             _ => -1.0,
-        }
-    }
-
-    const fn scale(self) -> Scale {
-        match self {
-            Self::OuterLoss
-            | Self::InnerLoss
-            | Self::Consensus
-            | Self::Tracking
-            | Self::Hypergradient
-            | Self::InnerError
-            | Self::HvError
-            | Self::AverageVarianceError => Scale::Logarithmic,
-            // V may be negative, as Φ may be.
-            _ => Scale::Linear,
-        }
-    }
-
-    const fn words(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::OuterLoss => (
-                "outer_loss",
-                "outer loss",
-                "mean over the nodes of f at the node's own x and theta, over all validation samples",
-            ),
-            Self::InnerLoss => (
-                "inner_loss",
-                "inner loss",
-                "mean over the nodes of g at the node's own x and theta, over all training samples",
-            ),
-            Self::Consensus => (
-                "consensus",
-                "consensus error",
-                "mean squared distance of x from the network's mean, or of theta for single-level methods",
-            ),
-            Self::Tracking => (
-                "tracking",
-                "tracking error",
-                "squared distance of the mean of y from the mean of z: only rounding errors with gradient tracking",
-            ),
-            Self::Hypergradient => (
-                "hypergradient",
-                "squared hypergradient",
-                "squared norm of the exact hypergradient at the mean of x: inner problems solved, \
-                 Hessian inverted by conjugate gradients",
-            ),
-            Self::InnerError => (
-                "inner_error",
-                "inner error",
-                "mean squared distance of theta from the solution of the inner problem at the mean of x",
-            ),
-            Self::HvError => (
-                "hv_error",
-                "Hv error",
-                "mean squared distance of v from the exact Hessian-inverse-vector product at the mean of x",
-            ),
-            Self::AverageVarianceError => (
-                "average_variance_error",
-                "average variance error",
-                "squared distance of the mean of z, the direction of x, from the exact hypergradient",
-            ),
-            Self::Lyapunov => (
-                "lyapunov",
-                "Lyapunov function",
-                "the paper's V: outer objective and all errors, weighted by constants measured at the start",
-            ),
-            Self::TrainAccuracy => (
-                "train_accuracy",
-                "training accuracy",
-                "fraction of training samples classified correctly",
-            ),
-            Self::ValidationAccuracy => (
-                "validation_accuracy",
-                "validation accuracy",
-                "fraction of validation samples classified correctly",
-            ),
-            Self::TestAccuracy => {
-                ("test_accuracy", "test accuracy", "fraction of test samples classified correctly")
-            }
-            Self::InnerGradients => {
-                ("inner_gradients", "inner gradients", "inner gradients evaluated per node")
-            }
-            Self::HessianVectors => (
-                "hessian_vectors",
-                "Hessian-vector products",
-                "Hessian-vector products evaluated per node",
-            ),
-            Self::CrossVectors => (
-                "cross_vectors",
-                "cross products",
-                "cross Jacobian-vector products evaluated per node",
-            ),
-            Self::OuterGradientsInner => (
-                "outer_gradients_inner",
-                "outer gradients in theta",
-                "outer gradients in the inner variable, evaluated per node",
-            ),
-            Self::OuterGradientsOuter => (
-                "outer_gradients_outer",
-                "outer gradients in x",
-                "outer gradients in the outer variable, evaluated per node",
-            ),
-            Self::Vectors => (
-                "vectors",
-                "vectors sent",
-                "vectors a node sent to each of its neighbours, without retransmissions",
-            ),
-            Self::Floats => (
-                "floats",
-                "numbers sent",
-                "numbers in the vectors a node sent to each of its neighbours",
-            ),
-            Self::Bytes => ("bytes", "bytes sent", "bytes that all nodes sent over their links"),
-            Self::Frames => {
-                ("frames", "frames sent", "frames that all nodes sent over their links")
-            }
-            Self::Seconds => {
-                ("seconds", "seconds", "seconds spent computing rounds, without measuring")
-            }
         }
     }
 }
