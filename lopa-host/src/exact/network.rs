@@ -4,14 +4,14 @@ use lopa_core::node::State;
 use lopa_core::problem::Problem;
 use rayon::prelude::*;
 
-use super::solve::{Residuals, Solver};
+use super::solve::{Residuals, Solution, Solver};
 use super::{ExactError, check_length, of_nodes};
 use crate::numerics::vector::{mean, norm, squared_distance};
 
 /// The errors of the paper's analysis, at the mean x̄ of the nodes' x. All norms are squared, as in the paper.
 ///
 /// For a vector over the network, such as θ = col{θ_i}, ‖θ‖² sums over the nodes; (1/m) makes it a mean.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct Measurement {
     /// ‖∇Φ(x̄)‖², with ∇Φ the mean of the nodes' hypergradients: what theorems 1 and 2 bound, on average over the
     /// rounds.
@@ -66,7 +66,6 @@ pub struct Measurement {
 #[derive(Debug, Clone, Default)]
 pub struct Exact {
     solvers: Vec<Solver>,
-    hypergradient: Vec<f64>,
 }
 
 impl Exact {
@@ -121,16 +120,16 @@ impl Exact {
         let [inner_error, hv_error, variance_error, consensus_error, gradient_error] =
             std::array::from_fn(|error| own.iter().map(|own| own[error]).sum::<f64>() / m);
         let solutions = || self.solvers.iter().map(Solver::solution);
-        self.hypergradient = mean(solutions().map(|solution| &solution.hypergradient[..]));
+        let hypergradient = mean(solutions().map(|solution| &solution.hypergradient[..]));
         let largest =
             |of: fn(&Residuals) -> f64| solutions().map(|s| of(&s.residuals)).fold(0.0, f64::max);
-        let length = norm(&self.hypergradient);
+        let length = norm(&hypergradient);
         Ok(Measurement {
             hypergradient: length * length,
             phi: solutions().map(|s| s.phi).sum::<f64>() / m,
             inner_error,
             hv_error,
-            average_variance_error: squared_distance(&self.hypergradient, &z_mean),
+            average_variance_error: squared_distance(&hypergradient, &z_mean),
             variance_error,
             consensus_error,
             gradient_error,
@@ -138,22 +137,14 @@ impl Exact {
         })
     }
 
-    /// ∇Φ(x̄) of the last measurement.
-    #[must_use]
-    pub fn hypergradient(&self) -> &[f64] {
-        &self.hypergradient
-    }
-
     /// Makes solvers of the nodes' sizes unless they exist.
     fn fit<P: Problem + ?Sized>(&mut self, nodes: &[(&P, State<'_>)]) -> Result<(), ExactError> {
-        let fits = |solver: &Solver, state: &State<'_>| {
-            let solution = solver.solution();
-            solution.theta.len() == state.theta.len()
-                && solution.hypergradient.len() == state.x.len()
+        let sizes = |solver: &Solver| {
+            let Solution { theta, hypergradient, .. } = solver.solution();
+            (theta.len(), hypergradient.len())
         };
-        let fit = self.solvers.len() == nodes.len()
-            && self.solvers.iter().zip(nodes).all(|(solver, (_, state))| fits(solver, state));
-        if !fit {
+        let wanted = nodes.iter().map(|(_, state)| (state.theta.len(), state.x.len()));
+        if !self.solvers.iter().map(sizes).eq(wanted) {
             self.solvers.clear();
             for (problem, state) in nodes {
                 let mut solver = Solver::new(problem.dimensions());

@@ -26,7 +26,7 @@ pub struct Residuals {
 }
 
 /// A node's exact answers at one x.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Solution {
     /// θ*(x), the inner solution.
     pub theta: Vec<f32>,
@@ -103,9 +103,7 @@ impl Solver {
                 theta: vec![0.0; size.inner],
                 v: vec![0.0; size.inner],
                 hypergradient: vec![0.0; size.outer],
-                phi: 0.0,
-                residuals: Residuals::default(),
-                evaluations: Evaluations::default(),
+                ..Solution::default()
             },
         }
     }
@@ -160,8 +158,16 @@ impl Solver {
         let mut oracle = Oracle::new(problem, x, memory);
         let mut budget = 10 * (theta.len() as u64 + 100);
 
-        let mut newton = Newton { oracle: &mut oracle, conjugate, budget: &mut budget };
-        residuals.inner = newton.solve(theta, gradient, trial, trial_gradient)?;
+        let newton = Newton {
+            oracle: &mut oracle,
+            conjugate,
+            budget: &mut budget,
+            theta,
+            gradient,
+            trial,
+            trial_gradient,
+        };
+        residuals.inner = newton.solve()?;
 
         // From here on `gradient` holds ∇θ f.
         oracle.outer_gradient_inner(theta, gradient);
@@ -187,37 +193,36 @@ struct Newton<'n, 'a, P: ?Sized> {
     oracle: &'n mut Oracle<'a, P>,
     conjugate: &'n mut Conjugate,
     budget: &'n mut u64,
+    /// The point, and ∇θ g there.
+    theta: &'n mut Vec<f32>,
+    gradient: &'n mut Vec<f64>,
+    /// The point that is tried, and ∇θ g there.
+    trial: &'n mut Vec<f32>,
+    trial_gradient: &'n mut Vec<f64>,
 }
 
 impl<P: Problem + ?Sized> Newton<'_, '_, P> {
     /// Moves θ to the inner solution and returns the relative residual there.
-    fn solve(
-        &mut self,
-        theta: &mut Vec<f32>,
-        gradient: &mut Vec<f64>,
-        trial: &mut Vec<f32>,
-        trial_gradient: &mut Vec<f64>,
-    ) -> Result<f64, ExactError> {
-        trial.fill(0.0);
-        self.oracle.inner_gradient(trial, trial_gradient);
-        let at_zero = norm(trial_gradient);
+    fn solve(mut self) -> Result<f64, ExactError> {
+        self.trial.fill(0.0);
+        self.oracle.inner_gradient(self.trial, self.trial_gradient);
+        let at_zero = norm(self.trial_gradient);
         if !at_zero.is_finite() {
             return Err(ExactError::NotFinite { name: "the inner gradient" });
         }
         // A guess is used only if it is better than zero.
-        let guess = theta.iter().any(|&t| t != 0.0) && {
-            self.oracle.inner_gradient(theta, gradient);
-            norm(gradient).is_finite()
-                && self.oracle.inner_loss(theta) <= self.oracle.inner_loss(trial)
+        let guess = self.theta.iter().any(|&t| t != 0.0) && {
+            self.oracle.inner_gradient(self.theta, self.gradient);
+            norm(self.gradient).is_finite()
+                && self.oracle.inner_loss(self.theta) <= self.oracle.inner_loss(self.trial)
         };
         if !guess {
-            std::mem::swap(theta, trial);
-            std::mem::swap(gradient, trial_gradient);
+            self.accept();
         }
-        let mut left = norm(gradient);
+        let mut left = norm(self.gradient);
         let mut stalled = false;
         for _ in 0..STEPS {
-            let weight = self.weight(theta, trial_gradient);
+            let weight = self.weight();
             let scale = if weight > 0.0 { weight } else { at_zero };
             if left <= ROUNDING * scale || *self.budget == 0 {
                 break;
@@ -228,19 +233,17 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
             let part = left / scale;
             let accuracy = part.sqrt().max(0.1 * ROUNDING / part).min(0.3);
             let residual = &mut self.conjugate.residual;
-            residual.iter_mut().zip(&*gradient).for_each(|(r, g)| *r = -g);
-            let product = |a: &[f32], out: &mut [f64]| self.oracle.hessian_vector(theta, a, out);
+            residual.iter_mut().zip(&*self.gradient).for_each(|(r, g)| *r = -g);
+            let product =
+                |a: &[f32], out: &mut [f64]| self.oracle.hessian_vector(self.theta, a, out);
             self.conjugate.pass(product, accuracy * left, self.budget);
-            let Some(now) = self.search(theta, gradient, left, nearly, trial, trial_gradient)
-            else {
-                break;
-            };
+            let Some(now) = self.search(left, nearly) else { break };
             let falls = now <= 0.5 * left;
             if nearly && !falls {
                 // Once may be chance; the second time, the better of the two points stays.
                 if stalled || now > left {
                     if now < left {
-                        std::mem::swap(theta, trial);
+                        self.accept();
                         left = now;
                     }
                     break;
@@ -249,49 +252,45 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
             } else {
                 stalled = false;
             }
-            std::mem::swap(theta, trial);
-            std::mem::swap(gradient, trial_gradient);
+            self.accept();
             left = now;
         }
-        let weight = self.weight(theta, trial_gradient);
+        let weight = self.weight();
         let scale = if weight > 0.0 { weight } else { at_zero };
         Ok(if scale > 0.0 { left / scale } else { 0.0 })
     }
 
-    /// ‖∇²θθ g θ‖.
-    fn weight(&mut self, theta: &[f32], out: &mut [f64]) -> f64 {
-        self.oracle.hessian_vector(theta, theta, out);
-        norm(out)
+    /// Moves to the point that was tried.
+    fn accept(&mut self) {
+        std::mem::swap(self.theta, self.trial);
+        std::mem::swap(self.gradient, self.trial_gradient);
     }
 
-    /// Finds a step along the correction that does not overshoot; leaves the point in `trial` and returns the norm of
-    /// the gradient there. None if no such step changes θ.
-    fn search(
-        &mut self,
-        theta: &[f32],
-        gradient: &[f64],
-        left: f64,
-        nearly: bool,
-        trial: &mut [f32],
-        trial_gradient: &mut [f64],
-    ) -> Option<f64> {
-        let slope = dot(gradient, &self.conjugate.correction);
+    /// ‖∇²θθ g θ‖; overwrites the gradient of the point that was tried.
+    fn weight(&mut self) -> f64 {
+        self.oracle.hessian_vector(self.theta, self.theta, self.trial_gradient);
+        norm(self.trial_gradient)
+    }
+
+    /// Tries steps along the correction until one does not overshoot, and returns the norm of the gradient there. None
+    /// if no such step changes θ.
+    fn search(&mut self, left: f64, nearly: bool) -> Option<f64> {
+        let slope = dot(self.gradient, &self.conjugate.correction);
         if slope.is_nan() || slope >= 0.0 {
             return None;
         }
         let mut step = 1.0;
         loop {
-            for (trial, (&t, c)) in
-                trial.iter_mut().zip(theta.iter().zip(&self.conjugate.correction))
-            {
+            let along = self.theta.iter().zip(&self.conjugate.correction);
+            for (trial, (&t, c)) in self.trial.iter_mut().zip(along) {
                 *trial = (f64::from(t) + step * c) as f32;
             }
-            if step < 1.0e-10 || *trial == *theta {
+            if step < 1.0e-10 || self.trial == self.theta {
                 return None;
             }
-            self.oracle.inner_gradient(trial, trial_gradient);
-            let (now, there) =
-                (norm(trial_gradient), dot(trial_gradient, &self.conjugate.correction));
+            self.oracle.inner_gradient(self.trial, self.trial_gradient);
+            let now = norm(self.trial_gradient);
+            let there = dot(self.trial_gradient, &self.conjugate.correction);
             if now.is_finite() {
                 // Still downhill, or the gradient has fallen, or it is all rounding.
                 if there <= 0.0 || now <= 0.5 * left || (nearly && now <= 2.0 * left) {
@@ -299,7 +298,7 @@ impl<P: Problem + ?Sized> Newton<'_, '_, P> {
                 }
                 // g is convex: past the minimum the loss decides, and must not have grown.
                 if there <= -0.5 * slope
-                    && self.oracle.inner_loss(trial) <= self.oracle.inner_loss(theta)
+                    && self.oracle.inner_loss(self.trial) <= self.oracle.inner_loss(self.theta)
                 {
                     return Some(now);
                 }

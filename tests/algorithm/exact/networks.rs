@@ -226,7 +226,7 @@ fn the_bits_do_not_depend_on_the_threads() {
             (0..10).for_each(|_| fleet.round());
             let states = fleet.states();
             let measured = pool.install(|| exact.measure(shared.iter().zip(states)).unwrap());
-            seen.push(format!("{measured:?} {:?}", exact.hypergradient()));
+            seen.push(format!("{measured:?}"));
         }
         let constants = pool.install(|| Constants::measure(shared.iter(), &x0, 3).unwrap());
         seen.push(format!("{constants:?}"));
