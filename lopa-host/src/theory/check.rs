@@ -107,14 +107,14 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::theory::testing::THEORY;
+    use crate::theory::testing::theory;
     use lopa_core::node::Scheme;
 
     const COURSE: Course = Course { seeds: 1, measured: 11, mean: 0.5, moved: 1.0, lost: 0.0 };
 
     #[test]
     fn a_mean_above_the_bound_contradicts_the_theory() {
-        let corollary = THEORY.corollary(Scheme::LocalGradient, 0.5, 99).unwrap();
+        let corollary = theory().corollary(Scheme::LocalGradient, 0.5, 99).unwrap();
         let corollary = Corollary { bound: 2.0, ..corollary };
         let judge =
             |mean, moved| Check::judge(&corollary, Ended::Well(Course { mean, moved, ..COURSE }));

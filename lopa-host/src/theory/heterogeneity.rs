@@ -74,9 +74,9 @@ impl Derivatives {
 }
 
 /// The sum of squared distances from the mean.
-fn around_mean(vectors: &[&[f64]]) -> f64 {
-    let mean = mean(vectors.iter().copied());
-    vectors.iter().map(|vector| squared_distance(vector, &mean)).sum()
+fn around_mean<'v>(vectors: impl Iterator<Item = &'v [f64]> + Clone) -> f64 {
+    let mean = mean(vectors.clone());
+    vectors.map(|vector| squared_distance(vector, &mean)).sum()
 }
 
 fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
@@ -117,9 +117,7 @@ impl Heterogeneity {
                 let sum = |of: fn(&Derivatives) -> &[f64]| -> f64 {
                     all.iter().map(|other| squared_distance(of(other), of(own))).sum()
                 };
-                let spread = |of: fn(&Derivatives) -> &[f64]| {
-                    around_mean(&all.iter().map(of).collect::<Vec<_>>())
-                };
+                let spread = |of: fn(&Derivatives) -> &[f64]| around_mean(all.iter().map(of));
                 let length = length(&at.v);
                 [
                     spread(|a| &a.f_x).max(spread(|a| &a.f_theta)),
@@ -130,11 +128,10 @@ impl Heterogeneity {
             })
             .collect();
         let mean = |at: usize| columns.iter().map(|column| column[at]).sum::<f64>() / m;
-        let hypergradients: Vec<&[f64]> = solutions.iter().map(|s| &s.hypergradient[..]).collect();
         Ok(Self {
             b_f: largest(columns.iter().map(|column| column[0])),
             b_g: largest([mean(1), mean(2), mean(3)]),
-            b: around_mean(&hypergradients),
+            b: around_mean(solutions.iter().map(|solution| &solution.hypergradient[..])),
         })
     }
 }
@@ -214,6 +211,7 @@ mod tests {
     use super::*;
     use crate::data::synthetic::Recipe;
     use crate::quadratics::QuadraticRecipe;
+    use lopa_core::problems::Quadratic;
 
     #[test]
     fn equal_nodes_have_no_heterogeneity_and_others_that_of_the_closed_form() {
@@ -227,30 +225,23 @@ mod tests {
                 assert!(found.b_f < 1.0e-9 && found.b_g < 1.0e-9 && found.b < 1.0e-9, "{found:?}");
                 continue;
             }
+            let spread = |vectors: Vec<Vec<f64>>| around_mean(vectors.iter().map(Vec::as_slice));
+            let wide = |scale: f32, vector: &[f32]| -> Vec<f64> {
+                vector.iter().map(|a| f64::from(scale * a)).collect()
+            };
             // Against the closed form.
-            let hypergradients: Vec<Vec<f64>> = problems
-                .iter()
-                .map(|problem| {
-                    let (mut v, mut out) = ([0.0; 2], [0.0; 3]);
-                    problem.hypergradient(&x, &mut v, &mut out);
-                    out.map(f64::from).to_vec()
-                })
-                .collect();
-            let all: Vec<&[f64]> = hypergradients.iter().map(|a| &a[..]).collect();
-            let wanted = around_mean(&all);
+            let hypergradient = |problem: &Quadratic<'_>| {
+                let (mut v, mut out) = ([0.0; 2], [0.0; 3]);
+                problem.hypergradient(&x, &mut v, &mut out);
+                wide(1.0, &out)
+            };
+            let wanted = spread(problems.iter().map(hypergradient).collect());
             assert!((found.b - wanted).abs() < 1.0e-5 * wanted, "{found:?}, not {wanted}");
             // ∇θ f = θ - t differs by t alone, ∇x f by r q.
-            let part = |of: fn(usize) -> bool| {
-                let own = |problem: &lopa_core::problems::Quadratic<'_>| -> Vec<f64> {
-                    let parts = problem.parts();
-                    let scale = if of(0) { parts.rigidity } else { 1.0 };
-                    let vector = if of(0) { parts.centre } else { parts.target };
-                    vector.iter().map(|a| f64::from(scale * a)).collect()
-                };
-                let vectors: Vec<Vec<f64>> = problems.iter().map(own).collect();
-                around_mean(&vectors.iter().map(|a| &a[..]).collect::<Vec<_>>())
-            };
-            let wanted = part(|_| true).max(part(|_| false));
+            let parts = || problems.iter().map(Quadratic::parts);
+            let targets = spread(parts().map(|own| wide(1.0, own.target)).collect());
+            let centres = spread(parts().map(|own| wide(own.rigidity, own.centre)).collect());
+            let wanted = targets.max(centres);
             assert!((found.b_f - wanted).abs() < 1.0e-5 * wanted, "{found:?}, not {wanted}");
             assert!(found.b_g > 0.1);
         }

@@ -60,10 +60,10 @@ mod tests {
     use super::*;
     use crate::quadratics::QuadraticRecipe;
     use crate::theory::Heterogeneity;
-    use crate::theory::testing::{CONSTANTS, THEORY};
+    use crate::theory::testing::{CONSTANTS, theory};
 
     fn lemma(constants: Constants, heterogeneity: Heterogeneity) -> Lemma {
-        Theory { constants, heterogeneity, ..THEORY }.lemma()
+        Theory { constants, heterogeneity, ..theory() }.lemma()
     }
 
     #[test]

@@ -86,7 +86,6 @@ impl Coefficients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::Residuals;
     use crate::theory::testing::CONSTANTS;
 
     #[test]
@@ -100,11 +99,10 @@ mod tests {
         let lg = Coefficients::new(&CONSTANTS, &steps, 0.5, Scheme::LocalGradient).d;
         let gt = Coefficients::new(&CONSTANTS, &steps, 0.5, Scheme::GradientTracking).d;
         let common = [1.0, 0.5, 72.0, 1.0 / 12.0];
-        let rest = |d4: f64, d5: f64, d6: f64| [d4, d5, d6];
         // LG: 24 φ/2 /256 · 4 / ¾ and 4 φ/4 · 2. GT: 64 φ/2 · ¾ /16 · 16, the same, 16 φ/2 /16 · 8.
         for (found, wanted) in [
-            (lg, rest(0.25 * 6_939.0, 2.0 * 6_939.0, 0.0)),
-            (gt, rest(24.0 * 6_939.0, 2.0 * 6_939.0, 4.0 * 6_939.0)),
+            (lg, [0.25 * 6_939.0, 2.0 * 6_939.0, 0.0]),
+            (gt, [24.0 * 6_939.0, 2.0 * 6_939.0, 4.0 * 6_939.0]),
         ] {
             for (found, wanted) in found.iter().zip(common.iter().chain(&wanted)) {
                 assert!((found - wanted).abs() <= 1.0e-14 * wanted, "{found}, not {wanted}");
@@ -123,7 +121,7 @@ mod tests {
             variance_error: 1.0e4,
             consensus_error: 1.0e5,
             gradient_error: 1.0e6,
-            residuals: Residuals::default(),
+            ..Measurement::default()
         };
         let coefficients = Coefficients { d: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0] };
         assert_eq!(coefficients.value(&measured), 7_654_321.0);

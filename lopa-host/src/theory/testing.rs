@@ -1,7 +1,7 @@
 //! What the tests of the theory have in common.
 
 use super::{Constants, Heterogeneity, Theory, Variances};
-use crate::exact::{Measurement, Residuals};
+use crate::exact::Measurement;
 
 /// Constants with which everything can be computed on paper: φ = 6939, L = 4.6875, L_v* = 1.875, ω = 3/8.
 pub(super) const CONSTANTS: Constants = Constants {
@@ -16,27 +16,13 @@ pub(super) const CONSTANTS: Constants = Constants {
 };
 
 /// Four different nodes with full batches that start from their solutions.
-pub(super) const THEORY: Theory = Theory {
-    constants: CONSTANTS,
-    heterogeneity: Heterogeneity { b_f: 1.0, b_g: 1.0, b: 2.0 },
-    variances: Variances {
-        g_theta: 0.0,
-        g_theta_theta: 0.0,
-        g_x_theta: 0.0,
-        f_theta: 0.0,
-        f_x: 0.0,
-    },
-    rho: 0.5,
-    nodes: 4,
-    start: Measurement {
-        hypergradient: 1.0,
-        phi: 3.0,
-        inner_error: 0.0,
-        hv_error: 0.0,
-        average_variance_error: 0.0,
-        variance_error: 0.0,
-        consensus_error: 0.0,
-        gradient_error: 0.0,
-        residuals: Residuals { inner: 0.0, hv: 0.0 },
-    },
-};
+pub(super) fn theory() -> Theory {
+    Theory {
+        constants: CONSTANTS,
+        heterogeneity: Heterogeneity { b_f: 1.0, b_g: 1.0, b: 2.0 },
+        variances: Variances::default(),
+        rho: 0.5,
+        nodes: 4,
+        start: Measurement { hypergradient: 1.0, phi: 3.0, ..Measurement::default() },
+    }
+}
