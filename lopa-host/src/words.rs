@@ -89,6 +89,11 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, known)| known)
 }
 
+/// A number of things, such as `1 node` or `3 nodes`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Makes a setting whose type has `FromStr` and `Display` readable and writable with serde, as a text.
 macro_rules! serde_as_text {
     ($name:ty) => {

@@ -202,14 +202,12 @@ fn same_seed_same_graph_everywhere() {
 fn the_papers_networks_are_found() {
     for wanted in [0.42, 0.79, 0.92] {
         let found = find(wanted, 10, 1).unwrap();
-        assert!(found.off() < 0.01, "{found}");
+        assert!(found.off() < 0.01, "{found:?}");
         let again = rho(&found.topology);
         assert!((again - found.rho).abs() < 1e-12);
         let dense = dense_rho(&Weights::metropolis(&found.topology));
         assert!((dense - found.rho).abs() < 1e-10);
         assert_eq!(find(wanted, 10, 1).unwrap(), found);
-        let text = found.to_string();
-        assert!(text.starts_with("10 nodes and ") && text.ends_with(&wanted.to_string()), "{text}");
     }
 }
 
@@ -217,7 +215,7 @@ fn the_papers_networks_are_found() {
 fn other_sizes_are_found_too() {
     for (nodes, wanted, within) in [(20, 0.6, 1e-3), (50, 0.3, 1e-3), (200, 0.9, 1e-3)] {
         let found = find(wanted, nodes, 3).unwrap();
-        assert!(found.off() < within, "{found}");
+        assert!(found.off() < within, "{found:?}");
     }
 }
 
@@ -235,7 +233,7 @@ fn nothing_closer_exists_among_all_graphs_of_five_nodes() {
     for wanted in [0.05, 0.1, 0.3, 0.5, 0.6, 0.7, 0.9] {
         let closest = all.iter().map(|rho| (rho - wanted).abs()).fold(1.0, f64::min);
         let found = find(wanted, 5, 1).unwrap();
-        assert!((found.off() - closest).abs() < 1e-9, "{found}, but {closest}");
+        assert!((found.off() - closest).abs() < 1e-9, "{found:?}, but {closest}");
     }
 }
 

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use super::layout::Point;
 use super::{Layout, Weights};
+use crate::numerics::vector::squared_distance;
 use crate::plot::escaped;
+use crate::words::counted;
 
 /// The width of a picture.
 const WIDTH: f64 = 640.0;
@@ -43,14 +45,9 @@ pub fn svg(weights: &Weights, layout: Layout, title: &str) -> String {
          text-anchor=\"middle\" role=\"img\">\n<title>{title}</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
     let middle = WIDTH / 2.0;
-    let about = format!(
-        "{nodes} node{}, {links} link{}, \u{3c1} = {:.4}",
-        plural(nodes),
-        plural(links),
-        weights.spectrum().rho()
-    );
+    let size = [counted(nodes, "node"), counted(links, "link")].join(", ");
+    let about = format!("{size}, \u{3c1} = {:.4}", weights.spectrum().rho());
     text += &format!(
         "<text x=\"{middle}\" y=\"32\" font-size=\"18\" font-weight=\"bold\" fill=\"#1b2a38\">{title}</text>\n\
          <text x=\"{middle}\" y=\"53\" font-size=\"13\" fill=\"#5a6b7b\">{about}</text>\n"
@@ -88,27 +85,21 @@ pub fn svg(weights: &Weights, layout: Layout, title: &str) -> String {
         text += "</g>\n";
     }
     if links > 0 {
-        legend(&mut text, height, lightest, heaviest, width);
+        legend(&mut text, height, [lightest, heaviest], width);
     }
     text + "</svg>\n"
 }
 
 /// Which width is which weight.
-fn legend(
-    text: &mut String,
-    height: f64,
-    lightest: f32,
-    heaviest: f32,
-    width: impl Fn(f32) -> f64,
-) {
+fn legend(text: &mut String, height: f64, ends: [f32; 2], width: impl Fn(f32) -> f64) {
     let y = height - 20.0;
-    let both = [lightest, heaviest];
-    let shown = if lightest == heaviest { &both[1..] } else { &both[..] };
+    let mut shown = ends.to_vec();
+    shown.dedup();
     *text += "<g font-size=\"12\" fill=\"#5a6b7b\" text-anchor=\"start\">\n";
     let mut x = WIDTH / 2.0 - if shown.len() == 1 { 62.0 } else { 107.0 };
     let _ = writeln!(text, "<text x=\"{x:.0}\" y=\"{:.0}\">weight</text>", y + 4.0);
     x += 48.0;
-    for &weight in shown {
+    for weight in shown {
         let _ = writeln!(
             text,
             "<path d=\"M{x:.0} {y:.0}h30\" stroke=\"#7d93a8\" stroke-width=\"{:.2}\"/>\
@@ -162,25 +153,21 @@ impl Canvas {
             .iter()
             .map(|[x, y]| [scale * (x - left) + offset[0], scale * (y - up) + offset[1]])
             .collect();
-        let radius = match layout {
-            Layout::Grid { .. } => 0.22 * scale,
-            Layout::Circle | Layout::Star => 0.3 * scale,
+        let (radius, bent) = match layout {
+            Layout::Grid { .. } => (0.22 * scale, Bent::Grid(scale)),
+            Layout::Circle => {
+                let around = scale * places.len() as f64 / (2.0 * std::f64::consts::PI);
+                (0.3 * scale, Bent::Circle([WIDTH / 2.0, offset[1] + around], around))
+            }
+            Layout::Star => (0.3 * scale, Bent::No),
             Layout::Springs { .. } => {
                 let area = scale * wide * (scale * high).max(0.1 * scale * wide);
                 let fair = 0.25 * (area / places.len() as f64).sqrt();
                 // Rather small than over one another, but no smaller than numbers need.
-                fair.min((0.45 * closest(&places)).max(RADIUS / 2.0))
+                (fair.min((0.45 * closest(&places)).max(RADIUS / 2.0)), Bent::No)
             }
         };
         let radius = radius.clamp(1.0, RADIUS);
-        let bent = match layout {
-            Layout::Grid { .. } => Bent::Grid(scale),
-            Layout::Circle => {
-                let around = scale * places.len() as f64 / (2.0 * std::f64::consts::PI);
-                Bent::Circle([WIDTH / 2.0, offset[1] + around], around)
-            }
-            Layout::Star | Layout::Springs { .. } => Bent::No,
-        };
         Self { places, height, radius, stroke: 0.25 * radius, bent }
     }
 
@@ -228,8 +215,7 @@ fn closest(places: &[Point]) -> f64 {
     for (i, a) in sorted.iter().enumerate() {
         let reach = closest;
         for b in sorted[i + 1..].iter().take_while(|b| b[0] - a[0] < reach) {
-            let (x, y) = (b[0] - a[0], b[1] - a[1]);
-            closest = closest.min((x * x + y * y).sqrt());
+            closest = closest.min(squared_distance(a, b).sqrt());
         }
     }
     closest
@@ -253,14 +239,8 @@ mod tests {
         let graph = Topology::new(6, [(0, 1), (0, 2), (0, 3), (0, 4), (4, 5)]).unwrap();
         let picture = svg(&Weights::metropolis(&graph), Layout::Star, "");
         let width = |line: &str| -> f64 {
-            line.split("stroke-width=\"")
-                .nth(1)
-                .unwrap()
-                .split('"')
-                .next()
-                .unwrap()
-                .parse()
-                .unwrap()
+            let (_, rest) = line.split_once("stroke-width=\"").unwrap();
+            rest.split('"').next().unwrap().parse().unwrap()
         };
         let widths: Vec<f64> = picture.lines().filter(|l| l.contains('L')).map(width).collect();
         assert_eq!(widths.len(), 5);
@@ -289,12 +269,10 @@ mod tests {
     #[test]
     fn links_around_a_torus_are_bent_and_everything_stays_inside() {
         let torus = Weights::metropolis(&Topology::torus(3, 4).unwrap());
-        let picture = svg(&torus, Layout::Grid { columns: 4 }, "");
+        let layout = Layout::Grid { columns: 4 };
+        let picture = svg(&torus, layout, "");
         assert_eq!(picture.lines().filter(|line| line.contains('Q')).count(), 7);
-        let canvas = Canvas::new(
-            Layout::Grid { columns: 4 },
-            &Layout::Grid { columns: 4 }.place(torus.topology()),
-        );
+        let canvas = Canvas::new(layout, &layout.place(torus.topology()));
         for [x, y] in canvas.places {
             let reach = BEND / 2.0;
             assert!((MARGIN + reach..=WIDTH - MARGIN - reach).contains(&x), "{x}");

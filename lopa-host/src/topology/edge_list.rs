@@ -12,7 +12,7 @@ use super::{Topology, TopologyError};
 /// let graph = edge_list::parse("# a triangle\n0 1\n1, 2\n2 0  # closed\n", None)?;
 /// assert_eq!((graph.nodes(), graph.links().count()), (3, 3));
 /// let error = edge_list::parse("0 1\n1 two\n", None).unwrap_err();
-/// assert!(error.to_string().starts_with("line 2: `1 two` is not a link"));
+/// assert!(error.to_string().starts_with("line 2 must be two node numbers"));
 /// # Ok::<(), lopa_host::topology::TopologyError>(())
 /// ```
 ///
@@ -22,19 +22,20 @@ pub fn parse(text: &str, nodes: Option<u32>) -> Result<Topology, TopologyError> 
     let mut links = Vec::new();
     // The highest node named, and where.
     let mut highest: Option<(u32, usize)> = None;
-    for (line, text) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-        let text = text.split('#').next().unwrap_or_default().trim();
-        if text.is_empty() {
-            continue;
-        }
-        let (a, b) =
-            pair(text).ok_or_else(|| TopologyError::Pair { line, text: text.to_owned() })?;
+    for (line, text) in lines(text) {
+        let wrong = |problem| TopologyError::Line { line, problem };
+        let (a, b) = pair(text).ok_or_else(|| {
+            wrong(format!("must be two node numbers, such as `0 1` or `0,1`, got `{text}`"))
+        })?;
         if a == b {
-            return Err(TopologyError::Loop { line, node: a });
+            return Err(wrong(format!("joins node {a} to itself: remove it")));
         }
         let node = a.max(b);
         if let Some(nodes) = nodes.filter(|&nodes| node >= nodes) {
-            return Err(TopologyError::Node { line, node, nodes });
+            let last = nodes.saturating_sub(1);
+            let problem =
+                format!("names node {node}, but with {nodes} nodes the last one is {last}");
+            return Err(wrong(problem));
         }
         if highest.is_none_or(|(highest, _)| node > highest) {
             highest = Some((node, line));
@@ -45,11 +46,22 @@ pub fn parse(text: &str, nodes: Option<u32>) -> Result<Topology, TopologyError> 
         (Some(nodes), _) => nodes,
         (None, None) => return Err(TopologyError::NoLinks),
         (None, Some((node, line))) if node as usize > links.len() => {
-            return Err(TopologyError::Gap { line, node, links: links.len() });
+            let problem = format!(
+                "names node {node}, but {} links cannot connect that many nodes: number the nodes from 0 without gaps",
+                links.len()
+            );
+            return Err(TopologyError::Line { line, problem });
         }
         (None, Some((node, _))) => node.saturating_add(1),
     };
     Topology::new(nodes, links)
+}
+
+/// The lines of a text, counted from 1, without comments and blank lines.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.trim_start_matches('\u{feff}').lines();
+    let bare = lines.map(|line| line.split('#').next().unwrap_or_default().trim());
+    (1..).zip(bare).filter(|(_, line)| !line.is_empty())
 }
 
 /// Two numbers with white space or one comma between them.
@@ -101,7 +113,8 @@ mod tests {
             ["1", "1 2 3", "1,2,3", "1;2", "-1 2", "+1 2", "1.0 2", "1 99999999999", ",", "a"]
         {
             let error = parse(&format!("0 1\n# so far so good\n{text}\n"), None).unwrap_err();
-            assert_eq!(error, TopologyError::Pair { line: 3, text: text.to_owned() });
+            let expected = "line 3 must be two node numbers, such as `0 1` or `0,1`, got ";
+            assert_eq!(error.to_string(), format!("{expected}`{text}`"));
         }
         let text = |text, nodes| parse(text, nodes).unwrap_err().to_string();
         assert_eq!(text("0 1\n1 1", None), "line 2 joins node 1 to itself: remove it");

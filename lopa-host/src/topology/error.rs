@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::random::TRIES;
 use super::{Kind, MOST_LINKS, MOST_NODES, MOST_NODES_TO_FIND};
 
 /// Why a graph was refused.
@@ -20,7 +21,7 @@ pub enum TopologyError {
     /// There are more than [`MOST_NODES`] nodes or [`MOST_LINKS`] links.
     #[error("the network is too large: at most {MOST_NODES} nodes and {MOST_LINKS} links")]
     TooLarge,
-    /// A parameter of a random graph is out of range.
+    /// A parameter is out of range.
     #[error("{name} must be {range}, got {value}")]
     Parameter {
         /// Its name.
@@ -30,65 +31,44 @@ pub enum TopologyError {
         /// Its value.
         value: f64,
     },
-    /// No random graph was connected.
-    #[error("none of {tries} random graphs was connected: {advice}")]
-    Unlucky {
-        /// How many were drawn.
-        tries: u32,
-        /// What to change.
-        advice: String,
-    },
-    /// No network has such a rho.
-    #[error("rho must be in [0, 1), got {0}")]
-    Rho(f64),
+    /// No random graph was connected; with advice on what to change.
+    #[error("none of {TRIES} random graphs was connected: {0}")]
+    Unlucky(String),
+    /// No graph has the wanted rho; this is the nearest that was found.
+    #[error("no such graph was found; the nearest rho is {0:.4}: use that")]
+    Far(f64),
+    /// The kind implies another number of nodes than was given.
+    #[error("the network has {0} nodes, not {1}: change one or the other")]
+    Size(u64, u32),
     /// There are too many nodes to search for a rho.
     #[error(
         "a search among graphs of {0} nodes takes too long: at most {MOST_NODES_TO_FIND}; for more, vary the parameters \
          of a small world or a geometric graph"
     )]
     Search(u32),
-    /// A line of an edge list is not a pair of numbers.
-    #[error("line {line}: `{text}` is not a link: write two node numbers, such as `0 1` or `0,1`")]
-    Pair {
+    /// A line of an edge list is wrong.
+    #[error("line {line} {problem}")]
+    Line {
         /// The line, counted from 1.
         line: usize,
-        /// Its text.
-        text: String,
-    },
-    /// A line of an edge list joins a node to itself.
-    #[error("line {line} joins node {node} to itself: remove it")]
-    Loop {
-        /// The line, counted from 1.
-        line: usize,
-        /// The node.
-        node: u32,
-    },
-    /// A line of an edge list names a node that the network does not have.
-    #[error("line {line} names node {node}, but with {nodes} nodes the last one is {}", nodes.saturating_sub(1))]
-    Node {
-        /// The line, counted from 1.
-        line: usize,
-        /// The node.
-        node: u32,
-        /// The number of nodes there are.
-        nodes: u32,
-    },
-    /// A line of an edge list names a number so high that its links cannot connect all nodes below it.
-    #[error(
-        "line {line} names node {node}, but {links} links cannot connect that many nodes: number the nodes from 0 \
-         without gaps"
-    )]
-    Gap {
-        /// The line, counted from 1.
-        line: usize,
-        /// The node.
-        node: u32,
-        /// The links there are.
-        links: usize,
+        /// What is wrong, and what to do.
+        problem: String,
     },
     /// An edge list has no links, and the number of nodes is not given.
     #[error("there are no links: write one per line, such as `0 1`")]
     NoLinks,
+}
+
+impl TopologyError {
+    /// Refuses a parameter that does not fit its range.
+    pub(super) fn unless(
+        fits: bool,
+        name: &'static str,
+        range: &'static str,
+        value: f64,
+    ) -> Result<(), Self> {
+        if fits { Ok(()) } else { Err(Self::Parameter { name, range, value }) }
+    }
 }
 
 /// "node 3", or "nodes 3, 4 and 5 more".
@@ -105,60 +85,36 @@ fn listed(nodes: &[u32]) -> String {
 /// Why a matrix was refused. Rows and columns are counted from 0, as nodes are.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WeightsError {
-    /// An element is not a number, not finite or negative.
-    #[error("row {row}, column {column}: `{text}` must be a finite number, zero or above")]
+    /// An element is not a weight, or not the one it must be.
+    #[error("row {row}, column {column} {problem}")]
     Element {
         /// Its row.
         row: usize,
         /// Its column.
         column: usize,
-        /// Its text.
-        text: String,
+        /// What is wrong.
+        problem: String,
     },
-    /// A row is not as long as the first one.
-    #[error("row {row} has {got} columns, but row 0 has {first}")]
-    Length {
+    /// A row is too long or too short, or its sum is not one.
+    #[error("row {row} {problem}")]
+    Row {
         /// The row.
         row: usize,
-        /// Its length.
-        got: usize,
-        /// The first one's.
-        first: usize,
+        /// What is wrong.
+        problem: String,
     },
     /// There are not as many rows as columns.
-    #[error("there are {rows} rows of {columns} columns: W has one row and one column per node")]
+    #[error("the matrix has {rows} rows and {columns} columns: W needs one of each per node")]
     Square {
         /// The rows.
         rows: usize,
         /// The columns.
         columns: usize,
     },
-    /// Two elements differ that must be the same.
-    #[error(
-        "row {row}, column {column} has {here} but row {column}, column {row} has {there}: W must be symmetric"
-    )]
-    Asymmetric {
-        /// A row.
-        row: usize,
-        /// A column.
-        column: usize,
-        /// The element there.
-        here: f32,
-        /// The element with row and column exchanged.
-        there: f32,
-    },
-    /// A row's sum is not one.
-    #[error("row {row} sums to {sum}: every row must sum to 1; write nine digits of each number")]
-    Sum {
-        /// The row.
-        row: usize,
-        /// Its sum.
-        sum: f64,
-    },
     /// No node keeps anything and all links lead from one half of the nodes to the other: the halves would exchange their
-    /// values for ever.
+    /// values forever.
     #[error(
-        "no node keeps a share of its own value and the network has two sides, which would swap values for ever: put \
+        "no node keeps a share of its own value and the network has two sides, which would swap values forever: put \
          something on the diagonal"
     )]
     Periodic,
@@ -173,22 +129,6 @@ pub enum WeightsError {
         /// The graph's.
         wanted: usize,
     },
-    /// A weight is where the graph has no link.
-    #[error("row {row}, column {column} has a weight, but nodes {row} and {column} are not linked")]
-    NoLink {
-        /// Its row.
-        row: u32,
-        /// Its column.
-        column: u32,
-    },
-    /// A link has no weight.
-    #[error("row {row}, column {column} is zero, but nodes {row} and {column} are linked")]
-    NoWeight {
-        /// Its row.
-        row: u32,
-        /// Its column.
-        column: u32,
-    },
 }
 
 /// Why a network could not be built from its description.
@@ -197,34 +137,13 @@ pub enum BuildError {
     /// The kind does not imply the number of nodes, and it was not given.
     #[error("`{0}` needs a node count: pass --nodes")]
     Nodes(Kind),
-    /// The kind implies another number of nodes than was given.
-    #[error("`{kind}` has {has} nodes, not {wanted}: change the one or the other")]
-    Size {
-        /// The kind.
-        kind: Kind,
-        /// The nodes it has.
-        has: u64,
-        /// The nodes wanted.
-        wanted: u32,
-    },
-    /// The graph was refused.
-    #[error(transparent)]
-    Topology(#[from] TopologyError),
-    /// There is no such random graph.
+    /// There is no such graph.
     #[error("`{kind}`: {source}")]
-    Random {
+    Graph {
         /// The kind.
         kind: Kind,
         /// Why.
         source: TopologyError,
-    },
-    /// No graph with this rho was found.
-    #[error("no graph with rho {wanted} was found; the nearest has {nearest:.4}: use that")]
-    Far {
-        /// The rho wanted.
-        wanted: f64,
-        /// The nearest that was found.
-        nearest: f64,
     },
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
@@ -234,17 +153,9 @@ pub enum BuildError {
         /// Why.
         source: io::Error,
     },
-    /// The edge list of a file was refused.
+    /// The contents of a file were refused.
     #[error("{}: {source}", path.display())]
-    EdgeList {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: TopologyError,
-    },
-    /// The weights of a file were refused.
-    #[error("{}: {source}", path.display())]
-    Weights {
+    Contents {
         /// The file.
         path: PathBuf,
         /// Why.

@@ -1,7 +1,5 @@
 //! Where a drawing of a network places its nodes.
 
-use std::collections::VecDeque;
-
 use lopa_core::draw::Draws;
 
 use super::Topology;
@@ -104,25 +102,12 @@ fn stretched(topology: &Topology) -> Vec<Spring> {
     let pivots = nodes.min(PIVOTS);
     let is_pivot = |node: usize| (node * pivots) % nodes < pivots;
     let mut springs = Vec::new();
-    let mut distances = vec![0_u32; nodes];
     for pivot in (0..nodes).filter(|&node| is_pivot(node)) {
-        distances.fill(u32::MAX);
-        distances[pivot] = 0;
-        let mut next = VecDeque::from([pivot as u32]);
-        while let Some(node) = next.pop_front() {
-            for &other in topology.neighbours(node) {
-                if distances[other as usize] == u32::MAX {
-                    distances[other as usize] = distances[node as usize] + 1;
-                    next.push_back(other);
-                }
-            }
-        }
+        let distances = topology.distances(pivot as u32);
+        let spring =
+            |node: usize| Some(Spring { ends: [pivot, node], length: distances[node]?.into() });
         let others = (0..nodes).filter(|&node| node > pivot || !is_pivot(node));
-        springs.extend(
-            others
-                .filter(|&node| node != pivot)
-                .map(|node| Spring { ends: [pivot, node], length: distances[node].into() }),
-        );
+        springs.extend(others.filter(|&node| node != pivot).filter_map(spring));
     }
     let rest = topology.links().map(|(a, b)| [a as usize, b as usize]);
     let rest = rest.filter(|ends| !ends.iter().any(|&end| is_pivot(end)));
@@ -156,9 +141,10 @@ fn lie_flat(places: &mut [Point]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numerics::vector::squared_distance;
 
     fn distance(a: Point, b: Point) -> f64 {
-        ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt()
+        squared_distance(&a, &b).sqrt()
     }
 
     #[test]

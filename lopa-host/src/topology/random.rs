@@ -1,16 +1,15 @@
 //! Random graphs: Erdős–Rényi, geometric, small world. The same seed gives the same graph everywhere.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 
 use lopa_core::draw::{Draws, Purpose, Stream};
 
 use super::{Topology, TopologyError};
-use crate::chance::unit;
+use crate::chance::{below, unit};
 use crate::purposes::{ERDOS_RENYI, GEOMETRIC, SMALL_WORLD};
 
 /// How many graphs are drawn in search of a connected one.
-const TRIES: u32 = 100;
+pub(super) const TRIES: u32 = 100;
 
 /// # Random families
 impl Topology {
@@ -27,11 +26,8 @@ impl Topology {
     /// # Errors
     /// Refuses a probability outside (0, 1], and gives up if no random graph is connected.
     pub fn erdos_renyi(nodes: u32, probability: f64, seed: u64) -> Result<Self, TopologyError> {
-        if !(probability > 0.0 && probability <= 1.0) {
-            let range = "above 0 and at most 1";
-            let (name, value) = ("the probability", probability);
-            return Err(TopologyError::Parameter { name, range, value });
-        }
+        let fits = probability > 0.0 && probability <= 1.0;
+        TopologyError::unless(fits, "the probability", "above 0 and at most 1", probability)?;
         if probability == 1.0 {
             return Self::complete(nodes);
         }
@@ -49,10 +45,8 @@ impl Topology {
     /// # Errors
     /// Refuses a radius that is not positive, and gives up if no random graph is connected.
     pub fn geometric(nodes: u32, radius: f64, seed: u64) -> Result<Self, TopologyError> {
-        if !(radius > 0.0 && radius.is_finite()) {
-            let range = "above 0";
-            return Err(TopologyError::Parameter { name: "the radius", range, value: radius });
-        }
+        let fits = radius > 0.0 && radius.is_finite();
+        TopologyError::unless(fits, "the radius", "above 0", radius)?;
         let advice = || {
             let share = libm::log(f64::from(nodes)) / (std::f64::consts::PI * f64::from(nodes));
             let enough = share.sqrt();
@@ -75,15 +69,12 @@ impl Topology {
         rewired: f64,
         seed: u64,
     ) -> Result<Self, TopologyError> {
-        if neighbours == 0 || !neighbours.is_multiple_of(2) || neighbours >= nodes {
-            let (name, range) =
-                ("the number of neighbours", "even, above 0 and below the number of nodes");
-            return Err(TopologyError::Parameter { name, range, value: neighbours.into() });
-        }
-        if !(0.0..=1.0).contains(&rewired) {
-            let (name, range) = ("the probability of rewiring", "between 0 and 1");
-            return Err(TopologyError::Parameter { name, range, value: rewired });
-        }
+        let fits = neighbours > 0 && neighbours.is_multiple_of(2) && neighbours < nodes;
+        let (name, range) =
+            ("the number of neighbours", "even, above 0 and below the number of nodes");
+        TopologyError::unless(fits, name, range, neighbours.into())?;
+        let fits = (0.0..=1.0).contains(&rewired);
+        TopologyError::unless(fits, "the probability of rewiring", "between 0 and 1", rewired)?;
         let advice = || "try more neighbours, less rewiring, or another seed".to_owned();
         until_connected(nodes, seed, SMALL_WORLD, advice, |stream| {
             rewire(nodes, neighbours, rewired, stream)
@@ -109,7 +100,7 @@ fn until_connected<L: Iterator<Item = (u32, u32)>>(
             other => return other,
         }
     }
-    Err(TopologyError::Unlucky { tries: TRIES, advice: advice() })
+    Err(TopologyError::Unlucky(advice()))
 }
 
 /// Every pair with the same probability below one, in time proportional to the pairs taken: the number of pairs skipped
@@ -173,7 +164,6 @@ fn rewire(
     let mut links: BTreeSet<(u32, u32)> =
         lattice().map(|(a, step)| link(a, after(a, step))).collect();
     let mut degrees = vec![neighbours; nodes as usize];
-    let bound = NonZeroU32::new(nodes).unwrap_or(NonZeroU32::MIN);
     for (a, step) in lattice() {
         let old = link(a, after(a, step));
         // A node that is linked to all others has nowhere to move a link to.
@@ -181,7 +171,7 @@ fn rewire(
             continue;
         }
         let far = loop {
-            let far = stream.below(bound);
+            let far = below(&mut stream, nodes as usize) as u32;
             if far != a && !links.contains(&link(a, far)) {
                 break far;
             }

@@ -7,7 +7,6 @@
 //! Lanczos' method is quick. Only + - * / and square roots are used: the same bits on every machine.
 
 use lopa_core::draw::Draws;
-use lopa_core::network::Edge;
 
 use super::Weights;
 use crate::numerics::lanczos::{Keep, Lanczos};
@@ -47,15 +46,6 @@ impl Spectrum {
     }
 }
 
-impl Weights {
-    /// The ends of the spectrum. On graphs whose spectrum is known, 1 - sqrt(rho) has ten right digits, or an error
-    /// below 4e-16 where it is so small that this is more.
-    #[must_use]
-    pub fn spectrum(&self) -> Spectrum {
-        ends(self.topology().nodes(), self.edges())
-    }
-}
-
 /// Residuals below this part of the gap are good enough: errors are about their squares.
 const RELATIVE: f64 = 1.0e-9;
 /// What rounding leaves of the residuals.
@@ -65,47 +55,53 @@ const PATIENCE: usize = 500;
 /// The most solves with the inverse; a well separated eigenvalue needs a dozen.
 const MOST_SOLVES: usize = 200;
 
-fn ends(nodes: usize, edges: &[Edge]) -> Spectrum {
-    if nodes < 2 {
-        return Spectrum { second: 0.0, last: 0.0, gap: 1.0, error: 0.0, steps: 0 };
-    }
-    let mut lanczos = Lanczos::new(start(nodes), Keep::Two);
-    let most = nodes.saturating_mul(20).saturating_add(100);
-    let (mut check, mut patience) = (1, PATIENCE);
-    loop {
-        let rest = lanczos.step(|x, out| laplacian::product(edges, x, out));
-        let matrix = &lanczos.matrix;
-        let steps = matrix.diagonal.len();
-        if steps < check && rest > ABSOLUTE && steps < most {
-            continue;
+impl Weights {
+    /// The ends of the spectrum. On graphs whose spectrum is known, 1 - sqrt(rho) has ten right digits, or an error
+    /// below 4e-16 where it is so small that this is more.
+    #[must_use]
+    pub fn spectrum(&self) -> Spectrum {
+        let (nodes, edges) = (self.topology().nodes(), self.edges());
+        if nodes < 2 {
+            return Spectrum { second: 0.0, last: 0.0, gap: 1.0, error: 0.0, steps: 0 };
         }
-        check = steps + steps / 4 + 1;
-        let (low, tail) = matrix.end_with_tail(End::Low);
-        let low_residual = rest * tail;
-        let (high, tail) = matrix.end_with_tail(End::High);
-        let high_residual = rest * tail;
-        // The end that decides rho must have settled, and the other one must not overtake it.
-        let gap = low.min(2.0 - high);
-        let fine = |gap_here: f64, residual: f64| {
-            residual <= (RELATIVE * gap).max(ABSOLUTE) || gap_here - residual > gap
-        };
-        let done = fine(low, low_residual) && fine(2.0 - high, high_residual);
-        if done || rest <= ABSOLUTE || steps >= most {
-            let residual = if low <= 2.0 - high { low_residual } else { high_residual };
-            let error = 2.0 * residual + ABSOLUTE;
-            return Spectrum { second: 1.0 - low, last: 1.0 - high, gap, error, steps };
-        }
-        // Only the low end is still moving: the inverse may be quicker. A step there takes some ten times as long, so a
-        // failed attempt costs no more than has been spent.
-        let bound = 2.0 - high - high_residual;
-        if steps >= patience && bound > low {
-            patience = steps.saturating_mul(4);
-            let work = steps.saturating_mul(edges.len()) / 10;
-            let inverse = lowest_by_inverse(nodes, edges, work);
-            if let Some((gap, error, solves)) = inverse.filter(|(gap, ..)| *gap < bound) {
-                let (second, last) = (1.0 - gap, 1.0 - high);
-                let (error, steps) = (2.0 * error + ABSOLUTE, steps + solves);
-                return Spectrum { second, last, gap, error, steps };
+        let mut lanczos = Lanczos::new(start(nodes), Keep::Two);
+        let most = nodes.saturating_mul(20).saturating_add(100);
+        let (mut check, mut patience) = (1, PATIENCE);
+        loop {
+            let rest = lanczos.step(|x, out| laplacian::product(edges, x, out));
+            let matrix = &lanczos.matrix;
+            let steps = matrix.diagonal.len();
+            if steps < check && rest > ABSOLUTE && steps < most {
+                continue;
+            }
+            check = steps + steps / 4 + 1;
+            let (low, tail) = matrix.end_with_tail(End::Low);
+            let low_residual = rest * tail;
+            let (high, tail) = matrix.end_with_tail(End::High);
+            let high_residual = rest * tail;
+            // The end that decides rho must have settled, and the other one must not overtake it.
+            let gap = low.min(2.0 - high);
+            let fine = |gap_here: f64, residual: f64| {
+                residual <= (RELATIVE * gap).max(ABSOLUTE) || gap_here - residual > gap
+            };
+            let done = fine(low, low_residual) && fine(2.0 - high, high_residual);
+            if done || rest <= ABSOLUTE || steps >= most {
+                let residual = if low <= 2.0 - high { low_residual } else { high_residual };
+                let error = 2.0 * residual + ABSOLUTE;
+                return Spectrum { second: 1.0 - low, last: 1.0 - high, gap, error, steps };
+            }
+            // Only the low end is still moving: the inverse may be quicker. A step there takes some ten times as long,
+            // so a failed attempt costs no more than has been spent.
+            let bound = 2.0 - high - high_residual;
+            if steps >= patience && bound > low {
+                patience = steps.saturating_mul(4);
+                let work = steps.saturating_mul(edges.len()) / 10;
+                let inverse = lowest_by_inverse(self, work);
+                if let Some((gap, error, solves)) = inverse.filter(|(gap, ..)| *gap < bound) {
+                    let (second, last) = (1.0 - gap, 1.0 - high);
+                    let (error, steps) = (2.0 * error + ABSOLUTE, steps + solves);
+                    return Spectrum { second, last, gap, error, steps };
+                }
             }
         }
     }
@@ -113,7 +109,8 @@ fn ends(nodes: usize, edges: &[Edge]) -> Spectrum {
 
 /// The smallest eigenvalue of I - W apart from 0, a bound of its error, and the number of solves it took. Nothing if
 /// elimination needs more than `work` steps, or the bound is not small.
-fn lowest_by_inverse(nodes: usize, edges: &[Edge], work: usize) -> Option<(f64, f64, usize)> {
+fn lowest_by_inverse(weights: &Weights, work: usize) -> Option<(f64, f64, usize)> {
+    let (nodes, edges) = (weights.topology().nodes(), weights.edges());
     let elimination = Elimination::new(nodes, edges, work)?;
     // Lanczos' method on the inverse, whose largest eigenvalue is well separated from the others.
     let mut lanczos = Lanczos::new(start(nodes), Keep::Two);
@@ -176,8 +173,7 @@ mod tests {
             let weights = Weights::metropolis(&graph);
             let spectrum = weights.spectrum();
             assert!(spectrum.steps < PATIENCE, "{name} does not need the inverse");
-            let (gap, error, _) =
-                lowest_by_inverse(graph.nodes(), weights.edges(), usize::MAX).unwrap();
+            let (gap, error, _) = lowest_by_inverse(&weights, usize::MAX).unwrap();
             let off = (gap - spectrum.gap).abs();
             assert!(off <= error + spectrum.error && off < 1e-9 * gap, "{name}: {off:e} {error:e}");
         }
@@ -187,8 +183,8 @@ mod tests {
     fn too_much_work_is_refused() {
         let graph = Topology::erdos_renyi(300, 0.3, 1).unwrap();
         let weights = Weights::metropolis(&graph);
-        assert!(lowest_by_inverse(300, weights.edges(), 100_000).is_none());
-        assert!(lowest_by_inverse(300, weights.edges(), usize::MAX).is_some());
+        assert!(lowest_by_inverse(&weights, 100_000).is_none());
+        assert!(lowest_by_inverse(&weights, usize::MAX).is_some());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use lopa_core::network::Edge;
 
+use super::edge_list::lines;
 use super::kind::read;
 use super::{BuildError, Topology, TopologyError, WeightsError};
 use crate::words::serde_as_text;
@@ -66,10 +67,11 @@ impl WeightRule {
     /// Says what is wrong with the file, or where its weights do not fit the graph.
     pub fn weights(&self, topology: &Topology) -> Result<Weights, BuildError> {
         let Self::File(path) = self else { return Ok(Weights::metropolis(topology)) };
-        let weights = Weights::read(path)?;
-        let wrong = |source| BuildError::Weights { path: path.clone(), source };
-        weights.fit(topology).map_err(wrong)?;
-        Ok(weights)
+        read(path, |text| {
+            let weights = Weights::parse(text)?;
+            weights.fit(topology)?;
+            Ok(weights)
+        })
     }
 }
 
@@ -85,8 +87,7 @@ impl Weights {
     /// # Errors
     /// Names the file, and the row and column that are wrong.
     pub fn read(path: &Path) -> Result<Self, BuildError> {
-        Self::parse(&read(path)?)
-            .map_err(|source| BuildError::Weights { path: path.into(), source })
+        read(path, Self::parse)
     }
 
     /// Reads a matrix: one row per line, numbers separated by commas or white space; text after a `#` is a comment. Nodes
@@ -106,7 +107,10 @@ impl Weights {
             for &(neighbour, weight) in elements {
                 let (column, there) = (neighbour as usize, at(neighbour as usize, node));
                 if there != weight {
-                    return Err(WeightsError::Asymmetric { row, column, here: weight, there });
+                    let problem = format!(
+                        "has {weight} but row {column}, column {row} has {there}: W must be symmetric"
+                    );
+                    return Err(WeightsError::Element { row, column, problem });
                 }
                 if node != neighbour {
                     edges.push(Edge { node, neighbour, weight });
@@ -116,7 +120,10 @@ impl Weights {
             // Each number, and each sum of a program that works in f32, is rounded once.
             let slack = (elements.len() + 1) as f64 * f64::from(f32::EPSILON);
             if (sum - 1.0).abs() > slack {
-                return Err(WeightsError::Sum { row, sum });
+                let problem = format!(
+                    "sums to {sum}: every row must sum to 1; write nine digits of each number"
+                );
+                return Err(WeightsError::Row { row, problem });
             }
         }
         let links = edges.iter().filter(|e| e.node < e.neighbour).map(|e| (e.node, e.neighbour));
@@ -137,16 +144,14 @@ impl Weights {
         if got != wanted {
             return Err(WeightsError::Nodes { got, wanted });
         }
-        let missing = |from: &Topology, of: &Topology| {
-            from.links().find(|(a, b)| of.neighbours(*a).binary_search(b).is_err())
+        let missing = |from: &Topology, of: &Topology, has: &str, are: &str| {
+            let (a, b) = from.links().find(|(a, b)| of.neighbours(*a).binary_search(b).is_err())?;
+            let problem = format!("{has}, but nodes {a} and {b} are {are}");
+            Some(WeightsError::Element { row: a as usize, column: b as usize, problem })
         };
-        if let Some((row, column)) = missing(&self.topology, topology) {
-            return Err(WeightsError::NoLink { row, column });
-        }
-        if let Some((row, column)) = missing(topology, &self.topology) {
-            return Err(WeightsError::NoWeight { row, column });
-        }
-        Ok(())
+        let extra = missing(&self.topology, topology, "has a weight", "not linked");
+        let error = extra.or_else(|| missing(topology, &self.topology, "is zero", "linked"));
+        error.map_or(Ok(()), Err)
     }
 
     /// The graph: nodes are linked where W is positive.
@@ -179,30 +184,29 @@ impl Weights {
 /// The elements of a square matrix that are not zero, row by row.
 fn rows(text: &str) -> Result<Vec<Vec<(u32, f32)>>, WeightsError> {
     let (mut rows, mut columns) = (Vec::new(), 0);
-    for line in text.trim_start_matches('\u{feff}').lines() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if line.is_empty() {
-            continue;
-        }
-        let row = rows.len();
-        let (mut elements, mut length) = (Vec::new(), 0);
-        for text in fields(line) {
+    for (row, (_, line)) in lines(text).enumerate() {
+        // Between commas, or between white space if there are no commas.
+        let fields: Vec<&str> = match line.contains(',') {
+            true => line.split(',').map(str::trim).collect(),
+            false => line.split_whitespace().collect(),
+        };
+        let mut elements = Vec::new();
+        for (column, text) in fields.iter().enumerate() {
             let number = text.parse::<f32>().ok().filter(|n| n.is_finite() && *n >= 0.0);
-            let element = number.ok_or_else(|| WeightsError::Element {
-                row,
-                column: length,
-                text: text.to_owned(),
+            let element = number.ok_or_else(|| {
+                let problem = format!("is `{text}`, but must be a finite number, zero or above");
+                WeightsError::Element { row, column, problem }
             })?;
             if element > 0.0 {
-                elements.push((length as u32, element));
+                elements.push((column as u32, element));
             }
-            length += 1;
         }
         if row == 0 {
-            columns = length;
+            columns = fields.len();
         }
-        if length != columns {
-            return Err(WeightsError::Length { row, got: length, first: columns });
+        if fields.len() != columns {
+            let problem = format!("has {} columns, but row 0 has {columns}", fields.len());
+            return Err(WeightsError::Row { row, problem });
         }
         rows.push(elements);
     }
@@ -213,27 +217,11 @@ fn rows(text: &str) -> Result<Vec<Vec<(u32, f32)>>, WeightsError> {
     }
 }
 
-/// The fields of a line: between commas, or between white space if there are no commas.
-fn fields(line: &str) -> Box<dyn Iterator<Item = &str> + '_> {
-    if line.contains(',') {
-        Box::new(line.split(',').map(str::trim))
-    } else {
-        Box::new(line.split_whitespace())
-    }
-}
-
 /// Whether all links lead from one half of the nodes to the other.
 fn two_sided(topology: &Topology) -> bool {
-    let mut side = vec![None; topology.nodes()];
-    let mut next = vec![(0_u32, false)];
-    while let Some((node, here)) = next.pop() {
-        match side[node as usize].replace(here) {
-            Some(before) if before != here => return false,
-            Some(_) => {}
-            None => next.extend(topology.neighbours(node).iter().map(|&other| (other, !here))),
-        }
-    }
-    true
+    let distances = topology.distances(0);
+    let odd = |node: u32| distances[node as usize].is_some_and(|length| length % 2 == 1);
+    topology.links().all(|(a, b)| odd(a) != odd(b))
 }
 
 #[cfg(test)]
@@ -275,11 +263,11 @@ mod tests {
         for wrong in ["x", "nan", "inf", "1e39", "-0.5", ""] {
             assert_eq!(
                 error(&format!("0.5,0.5,0\n0.5,0,{wrong}\n0,0.5,0.5")),
-                format!("row 1, column 2: `{wrong}` must be a finite number, zero or above")
+                format!("row 1, column 2 is `{wrong}`, but must be a finite number, zero or above")
             );
         }
         assert_eq!(error("1 0\n0"), "row 1 has 1 columns, but row 0 has 2");
-        assert!(error("0.5 0.5").starts_with("there are 1 rows of 2 columns"));
+        assert!(error("0.5 0.5").starts_with("the matrix has 1 rows and 2 columns"));
         assert!(error("# nothing").contains("at least one node"));
         assert!(
             error("0.5 0.5 0\n0.5 0.5 0\n0 0.1 0.9")
