@@ -19,14 +19,8 @@ pub(crate) struct Conjugate {
 
 impl Conjugate {
     pub(crate) fn new(len: usize) -> Self {
-        let zeros = vec![0.0; len];
-        Self {
-            residual: zeros.clone(),
-            correction: zeros.clone(),
-            direction: zeros.clone(),
-            product: zeros,
-            rounded: vec![0.0; len],
-        }
+        let [residual, correction, direction, product] = [0; 4].map(|_| vec![0.0; len]);
+        Self { residual, correction, direction, product, rounded: vec![0.0; len] }
     }
 
     /// Brings the norm of the residual down to `target`, or as far as `budget` products allow; returns it.

@@ -58,15 +58,12 @@ pub fn number(a: f64) -> String {
     let minus = if a < 0.0 { "\u{2212}" } else { "" };
     let a = a.abs();
     if a.fract() == 0.0 && a < 1e15 {
-        let word = format!("{a:.0}");
-        let mut grouped = String::new();
-        for (at, digit) in word.chars().enumerate() {
-            if at > 0 && (word.len() - at).is_multiple_of(3) && word.len() > 4 {
-                grouped.push('\u{202f}');
-            }
-            grouped.push(digit);
-        }
-        return format!("{minus}{grouped}");
+        let mut word = format!("{a:.0}");
+        let len = word.len();
+        // In groups of three, unless there are only four digits.
+        let gaps = (1..len).rev().filter(|at| len > 4 && (len - at).is_multiple_of(3));
+        gaps.for_each(|at| word.insert(at, '\u{202f}'));
+        return format!("{minus}{word}");
     }
     let rounded = format!("{a:.3e}");
     let (digits, power) = rounded.split_once('e').unwrap_or((&rounded, "0"));

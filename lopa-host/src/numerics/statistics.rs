@@ -1,5 +1,7 @@
 //! Several runs as one: their mean, and how sure it is.
 
+use std::borrow::Borrow;
+
 /// The mean of several runs, and how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -22,8 +24,9 @@ pub struct Spread {
 /// assert_eq!(spread(&[1.0, 2.0]).unwrap().band, Some([1.0, 2.0]));
 /// ```
 #[must_use]
-pub fn spread(values: &[f64]) -> Option<Spread> {
-    let values: Vec<f64> = values.iter().copied().filter(|a| a.is_finite()).collect();
+pub fn spread(values: impl IntoIterator<Item = impl Borrow<f64>>) -> Option<Spread> {
+    let values = values.into_iter().map(|value| *value.borrow());
+    let values: Vec<f64> = values.filter(|a| a.is_finite()).collect();
     let (runs, count) = (values.len(), values.len() as f64);
     let mean = values.iter().sum::<f64>() / count;
     if runs == 0 || !mean.is_finite() {
