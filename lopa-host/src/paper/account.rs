@@ -59,13 +59,13 @@ impl Account<'_> {
     /// The findings that judge the claim.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        self.judged(self.study.checks())
+        self.judged(&self.study.check)
     }
 
     /// Further findings, which do not count in the verdict.
     #[must_use]
     pub fn asides(&self) -> Vec<Finding> {
-        self.judged(self.study.asides())
+        self.judged(&self.study.aside)
     }
 
     fn judged(&self, checks: &[Check]) -> Vec<Finding> {

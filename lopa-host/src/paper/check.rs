@@ -8,6 +8,7 @@ use super::{gap, rate, sooner};
 use crate::campaign::{Arm, Results};
 use crate::metrics::Metric;
 use crate::record::Over;
+use crate::words::counted;
 
 /// A rule that judges results.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -123,10 +124,8 @@ impl Finding {
 
 /// The number of seeds behind a finding.
 pub(super) fn seeds(runs: usize, left_out: usize) -> String {
-    match left_out {
-        0 => format!("{runs} seeds"),
-        _ => format!("{runs} seeds, {left_out} left out"),
-    }
+    let seeds = counted(runs, "seed");
+    if left_out == 0 { seeds } else { format!("{seeds}, {left_out} left out") }
 }
 
 impl Verdict {
@@ -134,29 +133,15 @@ impl Verdict {
     #[must_use]
     pub fn of(findings: &[Finding]) -> Self {
         let all = |verdict| findings.iter().all(|finding| finding.verdict == verdict);
-        match () {
-            () if all(Self::Holds) => Self::Holds,
-            () if all(Self::DoesNotHold) => Self::DoesNotHold,
-            () => Self::Partly,
-        }
+        Self::decided(all(Self::Holds), all(Self::DoesNotHold), 0)
     }
 
-    /// The verdict by an interval that lies on the claimed side, or on the other. Seeds that were left out show nothing.
+    /// The verdict on what is as claimed, the opposite, or neither, such as an interval that lies on one side or on
+    /// both. Seeds that were left out show nothing.
     pub(super) const fn decided(right: bool, wrong: bool, left_out: usize) -> Self {
         if right && left_out == 0 {
             Self::Holds
         } else if wrong {
-            Self::DoesNotHold
-        } else {
-            Self::Partly
-        }
-    }
-
-    /// The verdict by how many of several comparisons are as claimed.
-    pub(super) const fn by(right: usize, all: usize) -> Self {
-        if right == all {
-            Self::Holds
-        } else if right == 0 {
             Self::DoesNotHold
         } else {
             Self::Partly

@@ -39,8 +39,7 @@ pub(super) fn more(
 /// The finding on differences that should be positive, by their confidence interval.
 fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
     let lost = gaps.iter().filter(|gap| gap.is_none()).count();
-    let gaps: Vec<f64> = gaps.iter().copied().flatten().collect();
-    let Some(all) = spread(&gaps) else { return Finding::nothing(question) };
+    let Some(all) = spread(gaps.iter().flatten()) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
     let verdict = Verdict::decided(low > 0.0, high < 0.0, lost);
     let seeds = seeds(all.runs, lost);

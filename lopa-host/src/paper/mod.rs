@@ -32,7 +32,7 @@
 //! let stop = AtomicBool::new(false);
 //! let measured = plan.run(&stop, |_progress| ())?.expect("it was not stopped");
 //! assert_eq!(measured.results["large"].len(), 3);
-//! let finding = study.checks()[0].judge(&measured.arms, &measured.results);
+//! let finding = study.check[0].judge(&measured.arms, &measured.results);
 //! assert_eq!(finding.verdict, Verdict::Holds, "{}", finding.answer);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -54,29 +54,22 @@ pub use check::{Check, Finding, Sense, Verdict};
 pub use results::{Page, results};
 pub use study::{Mode, Study, StudyError, TuneTable};
 
+/// The names of studies, each with its file.
+macro_rules! studies {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../paper/", $name, ".toml")))),*]
+    };
+}
+
 /// The studies of the paper: their names and files.
-pub const STUDIES: [(&str, &str); 20] = [
-    ("classification-4", include_str!("../../paper/classification-4.toml")),
-    ("classification-8", include_str!("../../paper/classification-8.toml")),
-    ("classification-choices", include_str!("../../paper/classification-choices.toml")),
-    ("heterogeneity", include_str!("../../paper/heterogeneity.toml")),
-    ("hyper-mnist", include_str!("../../paper/hyper-mnist.toml")),
-    ("hyper-covtype", include_str!("../../paper/hyper-covtype.toml")),
-    ("hyper-cifar10", include_str!("../../paper/hyper-cifar10.toml")),
-    ("hyper-start", include_str!("../../paper/hyper-start.toml")),
-    ("hyper-loops", include_str!("../../paper/hyper-loops.toml")),
-    ("topology", include_str!("../../paper/topology.toml")),
-    ("dgd-mnist", include_str!("../../paper/dgd-mnist.toml")),
-    ("dgd-covtype", include_str!("../../paper/dgd-covtype.toml")),
-    ("dgd-cifar10", include_str!("../../paper/dgd-cifar10.toml")),
-    ("rates", include_str!("../../paper/rates.toml")),
-    ("rates-full", include_str!("../../paper/rates-full.toml")),
-    ("rates-step", include_str!("../../paper/rates-step.toml")),
-    ("rates-difference", include_str!("../../paper/rates-difference.toml")),
-    ("rates-rho", include_str!("../../paper/rates-rho.toml")),
-    ("rates-nodes", include_str!("../../paper/rates-nodes.toml")),
-    ("momentum", include_str!("../../paper/momentum.toml")),
-];
+pub const STUDIES: [(&str, &str); 20] = studies! {
+    "classification-4" "classification-8" "classification-choices" "heterogeneity"
+    "hyper-mnist" "hyper-covtype" "hyper-cifar10" "hyper-start" "hyper-loops"
+    "topology"
+    "dgd-mnist" "dgd-covtype" "dgd-cifar10"
+    "rates" "rates-full" "rates-step" "rates-difference" "rates-rho" "rates-nodes"
+    "momentum"
+};
 
 #[cfg(test)]
 mod tests {
@@ -88,7 +81,7 @@ mod tests {
             let study = Study::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             for mode in [Mode::Quick, Mode::Whole] {
                 let plan = study.plan(mode, None).unwrap_or_else(|e| panic!("{name}: {e}"));
-                assert!(plan.arms.len() >= 2 && !study.checks().is_empty(), "{name}");
+                assert!(plan.arms.len() >= 2 && !study.check.is_empty(), "{name}");
             }
             assert!(study.seeds(Mode::Whole) >= 5, "{name}");
         }

@@ -98,12 +98,8 @@ pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
 
 /// Means over seeds with bands, one chart per case.
 fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
-    let mut cases: Vec<&str> = Vec::new();
-    for arm in arms {
-        if !cases.contains(&arm.case.as_str()) {
-            cases.push(&arm.case);
-        }
-    }
+    let mut cases: Vec<&str> = arms.iter().map(|arm| arm.case.as_str()).collect();
+    cases.dedup();
     let mut all = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         let own: Vec<&Arm> = arms.iter().filter(|arm| arm.case == *case).collect();

@@ -57,10 +57,6 @@ fn powers(points: &Points) -> Vec<Option<f64>> {
     (0..seeds).map(of).collect()
 }
 
-fn found(powers: &[Option<f64>]) -> Vec<f64> {
-    powers.iter().copied().flatten().collect()
-}
-
 /// Whether the measured power respects the proven one.
 pub(super) fn judge(
     arms: &[Arm],
@@ -77,7 +73,7 @@ pub(super) fn judge(
     let question =
         format!("{who}: {what}, {over}, scales as {quantity} to the power {power_of} or {limit}");
     let powers = powers(&points(arms, results, metric, over, who));
-    let Some(all) = spread(&found(&powers)) else { return Finding::nothing(question) };
+    let Some(all) = spread(powers.iter().flatten()) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
     // How far the ends of the interval are beyond the bound, the better one first.
     let [best, worst] = match sense {
@@ -107,10 +103,10 @@ pub(super) fn chart(
     [chart.x_scale, chart.y_scale] = [Scale::Logarithmic; 2];
     for who in variants {
         let points = points(arms, results, metric, over, who);
-        let power = spread(&found(&powers(&points))).map(|all| format!(" ({:.2})", all.mean));
-        let spreads = points.iter().filter_map(|(at, values)| {
-            Some((*at, spread(&values.iter().copied().flatten().collect::<Vec<_>>())?))
-        });
+        let power =
+            spread(powers(&points).iter().flatten()).map(|all| format!(" ({:.2})", all.mean));
+        let spreads =
+            points.iter().filter_map(|(at, values)| Some((*at, spread(values.iter().flatten())?)));
         let (mut line, mut band) = (Vec::new(), Vec::new());
         for (at, all) in spreads {
             line.push([at, all.mean]);
@@ -124,21 +120,20 @@ pub(super) fn chart(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{arm, record, results};
+    use super::super::testing::{arm, record};
     use super::*;
 
     /// Arms in three cases, with losses that are a power of the quantity, slightly perturbed on each seed.
     fn measured(power: f64) -> (Vec<Arm>, Results) {
-        let mut arms = Vec::new();
-        let mut all = Vec::new();
+        let (mut arms, mut results) = (Vec::new(), Results::new());
         for (case, at) in [("few", 10.0), ("some", 100.0), ("many", 1_000.0)] {
-            arms.push(arm("a", case, Some(at)));
+            let arm = arm("a", case, Some(at));
             let loss = libm::pow(at, power);
             let seeds = [0.99, 1.0, 1.02].map(|part| record(&[(loss * part, 1.0)]));
-            all.push((arms.last().unwrap().name.clone(), seeds.to_vec()));
+            results.insert(arm.name.clone(), seeds.to_vec());
+            arms.push(arm);
         }
-        let named: Vec<(&str, _)> = all.iter().map(|(name, r)| (&**name, r.clone())).collect();
-        (arms, results(&named))
+        (arms, results)
     }
 
     #[test]
@@ -166,7 +161,7 @@ mod tests {
         results.get_mut("a, few").unwrap()[0] = record(&[(0.0, 1.0)]);
         results.get_mut("a, some").unwrap()[1] = None;
         let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);
-        assert!(finding.answer.contains("1 seeds, 2 left out"), "{}", finding.answer);
+        assert!(finding.answer.contains("1 seed, 2 left out"), "{}", finding.answer);
         assert_eq!(finding.verdict, Verdict::Partly, "two seeds showed nothing");
         arms.truncate(1);
         let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);

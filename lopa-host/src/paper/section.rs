@@ -6,6 +6,7 @@
 use super::{Account, Mode, Verdict, page};
 use crate::plot::escaped;
 use crate::report::{Report, Table};
+use crate::words::counted;
 
 /// How every section begins.
 pub(super) const BEGIN: &str = "<a id=\"";
@@ -15,18 +16,17 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
     let study = account.study;
     let findings = account.findings();
     let verdict = Verdict::of(&findings);
-    let seeds = account.seeds();
     let form = match account.mode {
         Mode::Quick => "quick form",
         Mode::Whole => "whole form",
     };
     let mut text = format!(
-        "{BEGIN}{}\"></a>\n\n## {}\n\n> {}\n>\n> {}\n\n**Verdict: {verdict}** ({form}, {seeds} {}).\n\n",
+        "{BEGIN}{}\"></a>\n\n## {}\n\n> {}\n>\n> {}\n\n**Verdict: {verdict}** ({form}, {}).\n\n",
         anchor(account.name),
         line(&study.title),
         line(&study.claim),
         line(&study.place),
-        if seeds == 1 { "seed" } else { "seeds" }
+        counted(account.seeds(), "seed")
     );
     text += &table(&page::found(page::FOUND, &findings));
     let asides = account.asides();

@@ -10,53 +10,33 @@ use crate::record::Record;
 
 /// The cost of reaching a value on one seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Cost {
-    /// The cost when it was reached.
-    Paid(f64),
-    /// It was never reached: all that was spent, a lower bound.
-    Short(f64),
-    /// The run diverged.
-    Lost,
+struct Cost {
+    /// The cost when it was reached; if it never was, all that was spent, a lower bound.
+    spent: f64,
+    reached: bool,
 }
 
-impl Cost {
-    const fn least(self) -> Option<f64> {
-        match self {
-            Self::Paid(cost) | Self::Short(cost) => Some(cost),
-            Self::Lost => None,
-        }
-    }
-}
-
-/// An arm and its cost on every seed.
+/// An arm and its cost on every seed; none where the run diverged.
 struct Bill<'a> {
     arm: &'a str,
-    costs: Vec<Cost>,
+    costs: Vec<Option<Cost>>,
 }
 
 impl Bill<'_> {
     fn mean(&self) -> Option<f64> {
-        let costs: Vec<f64> = self.costs.iter().filter_map(|cost| cost.least()).collect();
-        Some(spread(&costs)?.mean)
+        Some(spread(self.costs.iter().flatten().map(|cost| cost.spent))?.mean)
     }
 
     fn always_paid(&self) -> bool {
-        self.costs.iter().all(|cost| matches!(cost, Cost::Paid(_)))
+        self.costs.iter().all(|cost| cost.is_some_and(|cost| cost.reached))
     }
 
     /// Whether it is cheaper by the confidence interval of the differences, seed by seed.
     fn is_below(&self, other: &Self) -> bool {
-        let gaps: Vec<f64> = self
-            .costs
-            .iter()
-            .zip(&other.costs)
-            .filter_map(|(own, other)| Some(other.least()? - own.least()?))
-            .collect();
-        let ahead = match spread(&gaps) {
-            Some(all) => all.band.map_or(all.mean, |[low, _]| low) > 0.0,
-            // An arm that always diverged is later than any other.
-            None => true,
-        };
+        let pairs = self.costs.iter().zip(&other.costs);
+        let gaps = pairs.filter_map(|(own, other)| Some((*other)?.spent - (*own)?.spent));
+        // An arm that always diverged is later than any other.
+        let ahead = spread(gaps).is_none_or(|all| all.band.map_or(all.mean, |[low, _]| low) > 0.0);
         self.always_paid() && ahead
     }
 }
@@ -69,15 +49,13 @@ impl fmt::Display for Bill<'_> {
     }
 }
 
-fn cost(record: Option<&Record>, metric: Metric, target: f64, along: Metric) -> Option<Cost> {
-    let Some(record) = record else { return Some(Cost::Lost) };
+fn cost(record: &Record, metric: Metric, target: f64, along: Metric) -> Option<Cost> {
     let (values, spent) = (record.values(metric.name())?, record.values(along.name())?);
     let sign = metric.sign();
     let there = |value: &Option<f64>| value.is_some_and(|a| sign * a >= sign * target);
-    match values.iter().position(there) {
-        Some(row) => Some(Cost::Paid(spent[row]?)),
-        None => Some(Cost::Short(spent.last().copied().flatten()?)),
-    }
+    let row = values.iter().position(there);
+    let spent = row.map_or(spent.last(), |row| spent.get(row)).copied().flatten()?;
+    Some(Cost { spent, reached: row.is_some() })
 }
 
 /// The value that all records reach: the worst of their best values.
@@ -114,7 +92,7 @@ pub(super) fn judge(
         let both = of(our).iter().chain(of(their)).flatten();
         let Some(value) = target.or_else(|| common(both, metric)) else { continue };
         let [own, other] = [our, their].map(|arm| {
-            let costs = of(arm).iter().filter_map(|r| cost(r.as_ref(), metric, value, along));
+            let costs = of(arm).iter().map(|r| cost(r.as_ref()?, metric, value, along));
             Bill { arm, costs: costs.collect() }
         });
         let [ahead, behind] = [own.is_below(&other), other.is_below(&own)];
@@ -131,8 +109,8 @@ pub(super) fn judge(
     if answers.is_empty() {
         return Finding::nothing(question);
     }
-    let answer = answers.join("; ");
-    Finding { question, answer, verdict: Verdict::by(right, who.len() * than.len()) }
+    let verdict = Verdict::decided(right == who.len() * than.len(), right == 0, 0);
+    Finding { question, answer: answers.join("; "), verdict }
 }
 
 #[cfg(test)]

@@ -36,9 +36,9 @@ pub struct Study {
     /// The quantity in which the cases differ, if it is a number.
     #[serde(default)]
     pub quantity: String,
-    #[serde(default = "five")]
+    #[serde(default = "number::<5>")]
     seeds: u16,
-    #[serde(default = "two")]
+    #[serde(default = "number::<2>")]
     quick_seeds: u16,
     /// How many of the cases, from the first, the quick form has.
     quick_cases: Option<usize>,
@@ -53,10 +53,11 @@ pub struct Study {
     /// The cases it is compared in; a single one if none are listed.
     #[serde(default)]
     case: Vec<Setting>,
-    check: Vec<Check>,
-    /// Checks that do not count in the verdict.
+    /// The rules by which the claim is judged.
+    pub check: Vec<Check>,
+    /// Further rules, which do not count in the verdict.
     #[serde(default)]
-    aside: Vec<Check>,
+    pub aside: Vec<Check>,
 }
 
 /// The search for step sizes, with the same budget for every arm.
@@ -66,7 +67,7 @@ pub struct TuneTable {
     trials: u16,
     quick_trials: u16,
     /// How many seeds each trial runs on.
-    #[serde(default = "one")]
+    #[serde(default = "number::<1>")]
     seeds: u16,
     metric: Metric,
     #[serde(default)]
@@ -200,18 +201,6 @@ impl Study {
         }
     }
 
-    /// The rules by which the claim is judged.
-    #[must_use]
-    pub fn checks(&self) -> &[Check] {
-        &self.check
-    }
-
-    /// Further rules, which do not count in the verdict.
-    #[must_use]
-    pub fn asides(&self) -> &[Check] {
-        &self.aside
-    }
-
     /// All rules: those that judge the claim, and then the others.
     pub(super) fn rules(&self) -> impl Iterator<Item = &Check> {
         self.check.iter().chain(&self.aside)
@@ -269,16 +258,9 @@ const fn yes() -> bool {
     true
 }
 
-const fn one() -> u16 {
-    1
-}
-
-const fn five() -> u16 {
-    5
-}
-
-const fn two() -> u16 {
-    2
+/// A number that a file need not give.
+const fn number<const N: u16>() -> u16 {
+    N
 }
 
 #[cfg(test)]

@@ -22,16 +22,19 @@ const STUDY: &str = r#"
     algorithm = { alpha = 0.1, beta = 0.1, lambda = 0.1 }
 "#;
 
+fn arms(text: &str, mode: Mode) -> Vec<Arm> {
+    Study::parse(text).unwrap().plan(mode, None).unwrap().arms
+}
+
 #[test]
 fn arms_are_all_variants_in_all_cases() {
-    let study = Study::parse(STUDY).unwrap();
-    let arms = |mode| -> Vec<(String, u32, u64)> {
+    let sizes = |mode| -> Vec<(String, u32, u64)> {
         let of = |arm: Arm| (arm.name, arm.experiment.network.nodes, arm.experiment.run.iterations);
-        study.plan(mode, None).unwrap().arms.into_iter().map(of).collect()
+        arms(STUDY, mode).into_iter().map(of).collect()
     };
     let name = |name: &str| name.to_owned();
     assert_eq!(
-        arms(Mode::Whole),
+        sizes(Mode::Whole),
         [
             (name("a, few"), 4, 9),
             (name("b, few"), 4, 7),
@@ -39,10 +42,9 @@ fn arms_are_all_variants_in_all_cases() {
             (name("b, many"), 8, 7)
         ]
     );
-    let quick = arms(Mode::Quick);
+    let quick = sizes(Mode::Quick);
     assert_eq!((quick[0].2, quick[1].2), (3, 2));
-    let arm = &study.plan(Mode::Whole, None).unwrap().arms[0];
-    let metrics = arm.experiment.run.metrics.metrics();
+    let metrics = arms(STUDY, Mode::Whole)[0].experiment.run.metrics.metrics();
     assert_eq!(metrics, [Metric::OuterLoss, Metric::HessianVectors]);
 }
 
@@ -52,8 +54,7 @@ fn arms_are_tuned_unless_their_variant_or_case_opts_out() {
         "tune = { trials = 3, quick_trials = 2, metric = \"outer_loss\", range = [0.1, 1.0] }";
     let text = STUDY.replacen("quick =", &format!("{tune}\nquick ="), 1);
     let tuned = |text: &str| -> Vec<bool> {
-        let plan = Study::parse(text).unwrap().plan(Mode::Whole, None).unwrap();
-        plan.arms.iter().map(|arm| arm.search.is_some()).collect()
+        arms(text, Mode::Whole).iter().map(|arm| arm.search.is_some()).collect()
     };
     assert_eq!(tuned(STUDY), [false; 4]);
     assert_eq!(tuned(&text), [true; 4]);
@@ -64,34 +65,23 @@ fn arms_are_tuned_unless_their_variant_or_case_opts_out() {
 }
 
 #[test]
-fn asides_are_recorded_and_not_counted() {
-    let aside = "aside = [{ rule = \"better\", metric = \"consensus\", who = \"a, few\", than = \"b, few\" }]\n";
-    let study = Study::parse(&format!("{aside}{STUDY}")).unwrap();
-    assert_eq!((study.checks().len(), study.asides().len()), (1, 1));
-    let arm = &study.plan(Mode::Whole, None).unwrap().arms[0];
-    let metrics = arm.experiment.run.metrics.metrics();
-    assert_eq!(metrics, [Metric::OuterLoss, Metric::Consensus, Metric::HessianVectors]);
-}
-
-#[test]
 fn step_sizes_scale_with_a_power_of_the_quantity() {
     let text = STUDY
         .replace("gamma = 0.4, tau = 0.4 } }", "gamma = 0.4, tau = 0.4 } }, steps = -0.5")
         .replace("{ name = \"few\", set", "{ name = \"few\", at = 4, set")
         .replace("{ name = \"many\" }", "{ name = \"many\", at = 16 }");
-    let arms = Study::parse(&text).unwrap().plan(Mode::Whole, None).unwrap().arms;
+    let scaled = arms(&text, Mode::Whole);
     let steps = |arm: &Arm| {
         let a = &arm.experiment.algorithm;
         (a.alpha, a.beta, a.lambda, a.gamma, a.tau)
     };
     let tenth = Some(0.1);
-    assert_eq!(steps(&arms[0]), (0.1, tenth, tenth, Some(0.4), Some(0.4)));
+    assert_eq!(steps(&scaled[0]), (0.1, tenth, tenth, Some(0.4), Some(0.4)));
     let half = Some(0.05);
-    assert_eq!(steps(&arms[2]), (0.05, half, half, Some(0.2), Some(0.4)));
+    assert_eq!(steps(&scaled[2]), (0.05, half, half, Some(0.2), Some(0.4)));
     let held = text.replace("steps = -0.5", "steps = -0.5, hold_gamma = true");
-    let held = Study::parse(&held).unwrap().plan(Mode::Whole, None).unwrap().arms;
-    assert_eq!(steps(&held[2]), (0.05, half, half, Some(0.4), Some(0.4)));
-    assert_eq!(steps(&arms[3]), (0.1, tenth, tenth, None, None));
+    assert_eq!(steps(&arms(&held, Mode::Whole)[2]), (0.05, half, half, Some(0.4), Some(0.4)));
+    assert_eq!(steps(&scaled[3]), (0.1, tenth, tenth, None, None));
 }
 
 #[test]
