@@ -172,46 +172,40 @@ impl Axis {
             let pairs = (first..=last).flat_map(|power| digits.iter().map(move |&d| (d, power)));
             pairs.filter(|&(digit, power)| inside(decimal(digit, power))).collect()
         };
-        let few = |digit: i64, power: i32| {
+        let few = |(digit, power): (i64, i32)| {
             let label = match power {
                 -3..=3 => Label::plain(written(digit, power)),
                 _ => Label::power(&format!("{digit}\u{d7}10"), power),
             };
             Tick { at: decimal(digit, power), label }
         };
-        if powers.len() >= 2 {
+        let every_digit = if powers.len() >= 2 {
             let every = powers.len().div_ceil(labels.max(2));
             #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "few")]
             let every = every as i32;
             for &power in &powers {
+                let at = decimal(1, power);
                 if power.rem_euclid(every) == 0 {
-                    axis.ticks
-                        .push(Tick { at: decimal(1, power), label: Label::power("10", power) });
+                    axis.ticks.push(Tick { at, label: Label::power("10", power) });
                 } else if powers.len() <= 60 {
-                    axis.minor.push(decimal(1, power));
+                    axis.minor.push(at);
                 }
             }
-            if every == 1 {
-                axis.minor = between(&[2, 3, 4, 5, 6, 7, 8, 9])
-                    .into_iter()
-                    .map(|(digit, power)| decimal(digit, power))
-                    .collect();
-            }
+            every == 1
         } else {
             // Fewer than two powers of ten: label digits between them, or else use even steps.
             let sets: [&[i64]; 2] = [&[1, 2, 5], &[1, 2, 3, 4, 6, 8]];
-            match sets.into_iter().map(between).find(|named| named.len() >= 3) {
-                Some(named) => {
-                    axis.minor = between(&[1, 2, 3, 4, 5, 6, 7, 8, 9])
-                        .into_iter()
-                        .filter(|pair| !named.contains(pair))
-                        .map(|(digit, power)| decimal(digit, power))
-                        .collect();
-                    axis.ticks =
-                        named.into_iter().map(|(digit, power)| few(digit, power)).collect();
-                }
+            let named = sets.into_iter().map(between).find(|named| named.len() >= 3);
+            match &named {
+                Some(named) => axis.ticks = named.iter().map(|&pair| few(pair)).collect(),
                 None => axis.even(labels),
             }
+            named.is_some()
+        };
+        if every_digit {
+            let all = between(&[1, 2, 3, 4, 5, 6, 7, 8, 9]).into_iter();
+            let all = all.map(|(digit, power)| decimal(digit, power));
+            axis.minor = all.filter(|at| axis.ticks.iter().all(|tick| tick.at != *at)).collect();
         }
         axis
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::frame::{self, HEIGHT, LARGE, Titles, WIDTH, short};
-use super::legend::{self, Entry, GAP, Inside, SAMPLE, SIZE};
+use super::legend::{self, Entry, GAP, SAMPLE, SIZE};
 use super::shape::{Area, Place, Shape};
 use crate::record::Scale;
 
@@ -93,7 +93,7 @@ impl Chart {
                 short(area.top + area.height / 2.0)
             );
         }
-        if let Some(Inside { area, entries }) = boxed {
+        if let Some((area, entries)) = boxed {
             let _ = writeln!(
                 text,
                 "<rect class=\"paper\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"#ffffff\" fill-opacity=\"0.85\"/>",

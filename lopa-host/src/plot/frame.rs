@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::axis::{Axis, Label};
-use super::shape::Area;
+use super::shape::{Area, Place};
 use super::text::{escaped, fitted};
 
 /// The width of a picture: scaled to three quarters, it fits the column of a paper.
@@ -125,18 +125,19 @@ pub(super) fn frame(text: &mut String, x_axis: &Axis, y_axis: &Axis, area: &Area
     *text += "</g>\n";
 }
 
-fn label(text: &mut String, label: &Label, [x, y]: [f64; 2], anchor: &str) {
-    let _ = write!(text, "<text x=\"{}\" y=\"{}\"{anchor}>{}", short(x), short(y), label.word);
+fn label(text: &mut String, label: &Label, at: Place, anchor: &str) {
+    let mut words = label.word.clone();
     if !label.raised.is_empty() {
-        let _ = write!(
-            text,
-            "<tspan dy=\"{}\" font-size=\"{}\">{}</tspan>",
-            short(-0.38 * SMALL),
-            short(0.72 * SMALL),
-            label.raised
-        );
+        let (up, size) = (short(-0.38 * SMALL), short(0.72 * SMALL));
+        words += &format!("<tspan dy=\"{up}\" font-size=\"{size}\">{}</tspan>", label.raised);
     }
-    *text += "</text>\n";
+    write(text, at, anchor, &words);
+}
+
+/// A text at a place.
+fn write(text: &mut String, [x, y]: Place, attributes: &str, words: &str) {
+    let (x, y) = (short(x), short(y));
+    let _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\"{attributes}>{words}</text>");
 }
 
 /// The titles, and the common factors of the labels.
@@ -152,17 +153,11 @@ pub(super) fn titles(
     if !titles.title.trim().is_empty() {
         // Bold letters are a little wider.
         let title = fitted(titles.title, 1.08 * LARGE, WIDTH - 20.0);
-        let _ = writeln!(
-            text,
-            "<text x=\"{}\" y=\"19\" font-weight=\"bold\">{}</text>",
-            short(WIDTH / 2.0),
-            escaped(&title)
-        );
+        write(text, [WIDTH / 2.0, 19.0], " font-weight=\"bold\"", &escaped(&title));
     }
     if !titles.x.trim().is_empty() {
         let title = fitted(titles.x, LARGE, area.width);
-        let (x, y) = (short(middle[0]), short(area.bottom() + 37.0));
-        let _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\">{}</text>", escaped(&title));
+        write(text, [middle[0], area.bottom() + 37.0], "", &escaped(&title));
     }
     if !titles.y.trim().is_empty() {
         let title = fitted(titles.y, LARGE, area.height);
@@ -173,18 +168,14 @@ pub(super) fn titles(
             escaped(&title)
         );
     }
-    let mut factor = |words: &Option<String>, [x, y]: [f64; 2], anchor: &str| {
-        if let Some(words) = words {
-            let _ = writeln!(
-                text,
-                "<text x=\"{}\" y=\"{}\" font-size=\"{SMALL}\" text-anchor=\"{anchor}\">{words}</text>",
-                short(x),
-                short(y)
-            );
+    for (factor, at, anchor) in [
+        (&y_axis.factor, [area.left, area.top - 7.0], "start"),
+        (&x_axis.factor, [area.right(), area.bottom() + 34.0], "end"),
+    ] {
+        if let Some(words) = factor {
+            write(text, at, &format!(" font-size=\"{SMALL}\" text-anchor=\"{anchor}\""), words);
         }
-    };
-    factor(&y_axis.factor, [area.left, area.top - 7.0], "start");
-    factor(&x_axis.factor, [area.right(), area.bottom() + 34.0], "end");
+    }
     *text += "</g>\n";
 }
 

@@ -27,15 +27,6 @@ pub(crate) struct Entry {
     pub at: Place,
 }
 
-/// Names in a box inside the plot.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Inside {
-    /// The box.
-    pub area: Area,
-    /// The names.
-    pub entries: Vec<Entry>,
-}
-
 /// Whether a legend is needed.
 pub(crate) fn needed(lines: &[Line], y_title: &str) -> bool {
     match lines {
@@ -45,8 +36,9 @@ pub(crate) fn needed(lines: &[Line], y_title: &str) -> bool {
     }
 }
 
-/// A box that no line touches, in a corner if possible; none if there is no such place.
-pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<Inside> {
+/// A box inside the plot that no line touches, in a corner if possible, and the names in it; none if there is no such
+/// place.
+pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<(Area, Vec<Entry>)> {
     let room = 0.5 * plot.width - SAMPLE - 3.0 * GAP;
     let widest = lines.iter().map(|line| width(&line.name, SIZE)).fold(0.0, f64::max);
     let size = [SAMPLE + 3.0 * GAP + widest, ROW * lines.len() as f64 + GAP];
@@ -78,7 +70,7 @@ pub(crate) fn inside(lines: &[Line], shapes: &[Shape], plot: &Area) -> Option<In
         let at = [area.left + GAP, area.top + GAP / 2.0 + ROW * (line as f64 + 0.5)];
         Entry { line, name: fitted(name, SIZE, room), at }
     });
-    Some(Inside { area, entries: entries.collect() })
+    Some((area, entries.collect()))
 }
 
 /// Names in rows as wide as the plot, below the picture's title if it has one, and how high they are. In front of each
@@ -170,11 +162,11 @@ mod tests {
     fn the_legend_avoids_the_lines() {
         let lines = ["one", "two"].map(|name| Line::new(name, Vec::new()));
         let falling = shape(&[[0.0, 0.0], [40.0, 180.0], [400.0, 195.0]]);
-        let found = inside(&lines, &[falling], &PLOT).unwrap();
-        assert!(found.area.left > 200.0 && found.area.top < 20.0, "{found:?}");
+        let (area, _) = inside(&lines, &[falling], &PLOT).unwrap();
+        assert!(area.left > 200.0 && area.top < 20.0, "{area:?}");
         let rising = shape(&[[0.0, 200.0], [40.0, 20.0], [400.0, 5.0]]);
-        let found = inside(&lines, &[rising], &PLOT).unwrap();
-        assert!(found.area.left > 200.0 && found.area.bottom() > 180.0, "{found:?}");
+        let (area, _) = inside(&lines, &[rising], &PLOT).unwrap();
+        assert!(area.left > 200.0 && area.bottom() > 180.0, "{area:?}");
         // A zigzag across the plot leaves no room.
         let everywhere: Vec<Place> =
             (0..40).map(|k| [f64::from(k) * 10.0, f64::from(k % 2) * 200.0]).collect();

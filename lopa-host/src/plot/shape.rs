@@ -57,47 +57,39 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn new(line: &Line, x_axis: &Axis, y_axis: &Axis, area: &Area) -> Self {
-        let mut shape = Self::default();
-        let logarithmic = y_axis.scale == Scale::Logarithmic;
-        let (mut run, mut slices) = (Vec::new(), Vec::new());
-        let mut drawn = 0;
-        for (at, &[x, y]) in line.points.iter().enumerate() {
+        let below = |y: f64| y_axis.scale == Scale::Logarithmic && y < y_axis.low;
+        let place = |&[x, y]: &[f64; 2]| {
+            let seen = x.is_finite() && y.is_finite() && !below(y);
+            seen.then(|| [area.x(x_axis, x), area.y(y_axis, y)])
+        };
+        let slice = |(&[x, _], ends): (&[f64; 2], &[f64; 2])| {
+            let [lower, upper] = ends.map(|end| area.y(y_axis, end));
+            let seen = x.is_finite() && ends.iter().all(|end| end.is_finite());
+            seen.then(|| Slice { x: area.x(x_axis, x), upper, lower })
+        };
+        let places: Vec<Option<Place>> = line.points.iter().map(place).collect();
+        let band = line.band.as_deref().unwrap_or_default();
+        let slices: Vec<Option<Slice>> = line.points.iter().zip(band).map(slice).collect();
+        let mut shape = Self {
+            runs: connected(&places).map(|run| thinned(&run)).collect(),
+            bands: connected(&slices).map(|band| sliced(&band)).collect(),
+            below: Vec::new(),
+            marked: places.iter().flatten().count() <= 12,
+        };
+        for &[x, _] in line.points.iter().filter(|[x, y]| x.is_finite() && below(*y)) {
             let across = area.x(x_axis, x);
-            let below = logarithmic && y < y_axis.low;
-            if x.is_finite() && y.is_finite() && !below {
-                run.push([across, area.y(y_axis, y)]);
-                drawn += 1;
-            } else {
-                shape.runs.push(std::mem::take(&mut run));
-                if x.is_finite() && below {
-                    let far = shape.below.last().is_none_or(|[before, _]| across - before >= 9.0);
-                    if far {
-                        shape.below.push([across, area.bottom()]);
-                    }
-                }
-            }
-            let ends = line.band.as_ref().and_then(|band| band.get(at)).copied();
-            match ends {
-                Some([low, high]) if x.is_finite() && low.is_finite() && high.is_finite() => {
-                    let (upper, lower) = (area.y(y_axis, high), area.y(y_axis, low));
-                    slices.push(Slice { x: across, upper, lower });
-                }
-                _ => shape.bands.push(std::mem::take(&mut slices)),
+            if shape.below.last().is_none_or(|[before, _]| across - before >= 9.0) {
+                shape.below.push([across, area.bottom()]);
             }
         }
-        shape.runs.push(run);
-        shape.bands.push(slices);
-        shape.runs.retain(|run| !run.is_empty());
-        shape.bands.retain(|band| !band.is_empty());
-        for run in &mut shape.runs {
-            *run = thinned(run);
-        }
-        for band in &mut shape.bands {
-            *band = sliced(band);
-        }
-        shape.marked = drawn <= 12;
         shape
     }
+}
+
+/// The parts between gaps.
+fn connected<T: Copy>(all: &[Option<T>]) -> impl Iterator<Item = Vec<T>> {
+    let parts = all.split(Option::is_none).filter(|part| !part.is_empty());
+    parts.map(|part| part.iter().copied().flatten().collect())
 }
 
 /// Keeps the first, the highest, the lowest and the last of the points within one unit of paper.

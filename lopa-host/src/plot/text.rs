@@ -73,16 +73,8 @@ pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
         head.iter().chain(&['\u{2026}']).chain(tail).collect()
     };
     // As many letters as fit, but at least one.
-    let (mut least, mut most) = (1, letters.len().max(1));
-    while most - least > 1 {
-        let middle = usize::midpoint(least, most);
-        if width(&cut(middle), size) <= room {
-            least = middle;
-        } else {
-            most = middle;
-        }
-    }
-    cut(least)
+    let fits = |text: &String| width(text, size) <= room;
+    (1..letters.len()).rev().map(cut).find(fits).unwrap_or_else(|| cut(1))
 }
 
 #[cfg(test)]
