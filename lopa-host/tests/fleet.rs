@@ -56,7 +56,7 @@ fn mistakes_are_told_and_earlier_results_stay() {
         (2, [&["net.toml"], &emulate[..], &["--kill", "4@5"]].concat(), "the last node is 3"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "1@60"]].concat(), "must be 1 to 59"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "one"]].concat(), "NODE@ROUND"),
-        (2, [&["net.toml"], &emulate[..], &["--restart", "1@9"]].concat(), "not killed before"),
+        (2, [&["net.toml"], &emulate[..], &["--restart", "1@9"]].concat(), "not killed by then"),
         (2, [&["net.toml"], &emulate[..], &["--cut", "0-2@5"]].concat(), "no line between 0 and 2"),
         (
             2,

@@ -235,7 +235,7 @@ impl Chaos {
             }
             5 => {
                 let to = self.chance.below(nodes);
-                self.network.set_faults_one_way(node, to, &dead);
+                self.network.set_faults(|a, b| (a, b) == (node, to), &dead);
             }
             6 => {
                 let side: Vec<bool> = (0..nodes).map(|_| self.chance.once_in(2)).collect();

@@ -8,14 +8,11 @@ use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::Config;
 use lopa_core::problem::Problem;
 
-use super::estimate::Neumann;
-use super::gossip::Gossip;
+use super::consensus::{Agreement, Consensus};
+use super::estimate::{Estimate, Neumann};
 use super::ma_dsbo::MaDsbo;
 use super::mdbo::Mdbo;
 use super::rule::{Rule, RuleNode};
-use super::single::{Dgd, Dsgt};
-use super::slam::Slam;
-use super::spdb::Spdb;
 use super::{Algorithm, AlgorithmName, AlgorithmTable, TableError};
 use crate::network::{InProcess, Simulation};
 
@@ -71,49 +68,39 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
         [table.beta, table.lambda, table.gamma, table.tau].map(Option::unwrap_or_default);
     let terms = NonZeroU32::new(table.hessian_steps()).unwrap_or(NonZeroU32::MIN);
     let neumann = Neumann { lambda, terms, truncation: table.truncation() };
-    macro_rules! follow {
-        ($rule:expr) => {
-            Box::new(with_rule($rule, problems, edges, start, sampler)?)
-        };
-    }
-    Ok(match table.name {
+    let series = Estimate::Series { beta, neumann };
+    let (estimate, consensus) = match table.name {
         AlgorithmName::LopaLg | AlgorithmName::LopaGt => {
-            let steps = table.steps()?;
+            let (steps, scheme) = (table.steps()?, table.scheme()?);
             let config = |node| Config { steps, sampler: sampler(node) };
-            let scheme = table.scheme()?;
-            Box::new(Simulation::new(problems, scheme, edges, start, config)?)
+            return Ok(Box::new(Simulation::new(problems, scheme, edges, start, config)?));
         }
-        AlgorithmName::Spdb => follow!(Spdb { alpha, beta, neumann }),
+        AlgorithmName::Spdb => (series, Consensus::Tracking),
+        AlgorithmName::GossipDsbo => (series, Consensus::Local),
+        AlgorithmName::Slam => (series, Consensus::Multipliers),
         AlgorithmName::MaDsbo => {
             let (inner_steps, hessian_steps) = (table.inner_steps(), table.hessian_steps());
             // Its paper has one parameter for both.
             let gamma = table.gamma.unwrap_or(alpha);
-            follow!(MaDsbo { alpha, beta, lambda, gamma, inner_steps, hessian_steps })
+            let method = MaDsbo { beta, lambda, gamma, inner_steps, hessian_steps };
+            (Estimate::MaDsbo(method), Consensus::Delayed)
         }
-        AlgorithmName::GossipDsbo => follow!(Gossip { alpha, beta, neumann }),
-        AlgorithmName::Slam => follow!(Slam { alpha, beta, neumann }),
         AlgorithmName::Mdbo | AlgorithmName::Vrdbo => {
             let reduced = table.name == AlgorithmName::Vrdbo;
             let inner_gamma = table.inner_gamma.unwrap_or(gamma);
-            follow!(Mdbo { reduced, alpha, beta, gamma, inner_gamma, tau, neumann })
+            let method = Mdbo { reduced, inner_step: tau * beta, gamma, inner_gamma, neumann };
+            (Estimate::Mdbo(method), Consensus::Tracking)
         }
-        AlgorithmName::Dgd => follow!(Dgd { alpha }),
-        AlgorithmName::Dsgt => follow!(Dsgt { alpha }),
-    })
-}
-
-/// A network whose nodes all follow the same rule.
-fn with_rule<P: Problem + Send + Sync, R: Rule>(
-    rule: R,
-    problems: impl IntoIterator<Item = P>,
-    edges: Vec<Edge>,
-    start: impl Fn(usize) -> Vec<f32>,
-    sampler: impl Fn(u32) -> Sampler,
-) -> Result<InProcess<RuleNode<P, R>>, NetworkError> {
+        AlgorithmName::Dgd => (Estimate::Gradient, Consensus::Local),
+        AlgorithmName::Dsgt => (Estimate::Gradient, Consensus::Tracking),
+    };
+    let (single_level, tau) = (table.name.is_single_level(), table.tau.unwrap_or(1.0));
+    let rule = Rule { estimate, agreement: Agreement { consensus, single_level, alpha, tau } };
     let node = |(number, problem): (u32, P)| {
         let x = start(problem.dimensions().outer);
         RuleNode::new(rule, problem, x, sampler(number))
             .map_err(|error| NetworkError::Node { node: number as usize, error })
     };
-    InProcess::join((0_u32..).zip(problems).map(node).collect::<Result<_, _>>()?, edges)
+    let nodes = (0_u32..).zip(problems).map(node).collect::<Result<_, _>>()?;
+    Ok(Box::new(InProcess::join(nodes, edges)?))
 }

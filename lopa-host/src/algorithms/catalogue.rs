@@ -85,19 +85,6 @@ pub struct Cost {
 }
 
 impl Key {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Alpha,
-        Self::Beta,
-        Self::Lambda,
-        Self::Gamma,
-        Self::Tau,
-        Self::InnerGamma,
-        Self::InnerSteps,
-        Self::HessianSteps,
-        Self::Truncation,
-    ];
-
     /// Those that are step sizes or momenta: [`AlgorithmTable::step`](super::AlgorithmTable::step) has their values.
     pub const STEPS: [Self; 6] =
         [Self::Alpha, Self::Beta, Self::Lambda, Self::Gamma, Self::Tau, Self::InnerGamma];
@@ -122,12 +109,7 @@ impl Key {
 const STEPS: &[Key] = &[Key::Alpha, Key::Beta, Key::Lambda];
 const ALL_STEPS: &[Key] = &[Key::Alpha, Key::Beta, Key::Lambda, Key::Gamma, Key::Tau];
 const RANDOM: &[(Key, &str)] = &[(Key::HessianSteps, "10"), (Key::Truncation, "random")];
-const FIXED: &[(Key, &str)] = &[(Key::HessianSteps, "10"), (Key::Truncation, "fixed")];
-const SMOOTHED: &[(Key, &str)] =
-    &[(Key::InnerGamma, "gamma"), (Key::HessianSteps, "10"), (Key::Truncation, "random")];
 
-const LOPA: &str = "Niu, Xu, Sun, Huang and Chai, JMLR 26(76), 2025";
-const GAO: &str = "Gao, Gu and Thai, AISTATS 2023";
 /// Random truncation; all terms take Q - 1.
 const HALF: &str = "(Q-1)/2";
 
@@ -201,7 +183,7 @@ impl AlgorithmName {
             Self::LopaLg => About {
                 title: "LoPA-LG",
                 what: "no loops, momentum, local hypergradients",
-                source: LOPA,
+                source: "Niu, Xu, Sun, Huang and Chai, JMLR 26(76), 2025",
                 reconstruction: None,
                 needs: ALL_STEPS,
                 takes: &[],
@@ -210,11 +192,8 @@ impl AlgorithmName {
             Self::LopaGt => About {
                 title: "LoPA-GT",
                 what: "no loops, momentum, gradient tracking",
-                source: LOPA,
-                reconstruction: None,
-                needs: ALL_STEPS,
-                takes: &[],
                 cost: cost("1", "1", "2"),
+                ..Self::LopaLg.about()
             },
             Self::Spdb => About {
                 title: "SPDB",
@@ -248,7 +227,7 @@ impl AlgorithmName {
                      of Jacobians and Hessians that the original sends",
                 ),
                 needs: STEPS,
-                takes: FIXED,
+                takes: &[(Key::HessianSteps, "10"), (Key::Truncation, "fixed")],
                 cost: cost("1", "Q-1", "1"),
             },
             Self::Slam => About {
@@ -266,27 +245,24 @@ impl AlgorithmName {
             Self::Mdbo => About {
                 title: "MDBO",
                 what: "momentum on both levels, a Neumann series, gradient tracking",
-                source: GAO,
+                source: "Gao, Gu and Thai, AISTATS 2023",
                 reconstruction: Some("its personalised form: nothing is mixed on the inner level"),
                 needs: ALL_STEPS,
-                takes: SMOOTHED,
+                takes: &[
+                    (Key::InnerGamma, "gamma"),
+                    (Key::HessianSteps, "10"),
+                    (Key::Truncation, "random"),
+                ],
                 cost: cost("1", HALF, "2"),
             },
             Self::Vrdbo => About {
                 title: "VRDBO",
                 what: "STORM on both levels, a Neumann series, gradient tracking",
-                source: GAO,
                 reconstruction: Some(
                     "its personalised form: nothing is mixed on the inner level; MDBO with STORM for the momentum",
                 ),
-                needs: ALL_STEPS,
-                takes: SMOOTHED,
-                cost: Cost {
-                    inner_gradients: "2",
-                    hessian_vectors: "Q-1",
-                    hypergradients: "2",
-                    vectors: "2",
-                },
+                cost: Cost { hypergradients: "2", ..cost("2", "Q-1", "2") },
+                ..Self::Mdbo.about()
             },
             Self::Dgd => About {
                 title: "DGD",
@@ -301,10 +277,8 @@ impl AlgorithmName {
                 title: "DSGT",
                 what: "one level, gradient tracking: one model for all, x left where it starts",
                 source: "Pu and Nedić, Mathematical Programming 187, 2021",
-                reconstruction: None,
-                needs: &[Key::Alpha],
-                takes: &[],
                 cost: Cost { hypergradients: "0", ..cost("1", "0", "2") },
+                ..Self::Dgd.about()
             },
         }
     }

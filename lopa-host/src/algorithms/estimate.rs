@@ -1,4 +1,5 @@
-//! Inner loops: steps towards the inner solution, and estimates of v = (∇²θθ g)⁻¹ ∇θ f.
+//! The first half of a round: steps towards the inner solution, estimates of v = (∇²θθ g)⁻¹ ∇θ f, and what nodes then
+//! move by.
 
 use std::num::NonZeroU32;
 
@@ -9,12 +10,57 @@ use lopa_core::problem::{Point, Problem};
 use lopa_core::vector::add_scaled;
 
 use super::Truncation;
+use super::ma_dsbo::MaDsbo;
+use super::mdbo::Mdbo;
 use super::rule::{Ask, Variables};
-use super::update::{descend, replace};
+use super::update::{Updated, average, descend, replace};
 use crate::purposes;
 
 /// Vectors of the inner variable's length to work in.
 pub(super) type Room<'r> = [&'r mut [f32]; 3];
+
+/// How a method estimates what nodes move by: to z, with what z changed by in `delta`.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Estimate {
+    /// The inner gradient, where there is one level: z is the newest one; DGD does not keep it.
+    Gradient,
+    /// One inner step, then the hypergradient there by a Neumann series: z is the newest one.
+    Series {
+        /// The inner step size.
+        beta: f32,
+        /// The series.
+        neumann: Neumann,
+    },
+    /// As MA-DSBO does.
+    MaDsbo(MaDsbo),
+    /// As MDBO and VRDBO do.
+    Mdbo(Mdbo),
+}
+
+impl Estimate {
+    /// The local half of a round.
+    pub(super) fn compute<P: Problem>(&self, own: &mut Variables, ask: &mut Ask<'_, P>) -> Updated {
+        match self {
+            Self::Gradient => {
+                let Variables { x, theta, z, delta, .. } = own;
+                ask.at(x).0.inner_gradient(Point { x, theta }, delta);
+                average(z, 1.0, delta, Variable::Inner)
+            }
+            Self::Series { beta, neumann } => {
+                let draws = ask.draws();
+                let Variables { x, theta, v, z, delta, .. } = own;
+                let (mut oracles, [a, b, c]) = ask.at(x);
+                approach(&mut oracles, x, theta, *beta, 1, [a, b, c])?;
+                let at = Point { x, theta };
+                neumann.estimate(&mut oracles, draws, at, v, [a, b, c])?;
+                oracles.hypergradient(at, v, delta);
+                average(z, 1.0, delta, Variable::Hypergradient)
+            }
+            Self::MaDsbo(method) => method.compute(own, ask),
+            Self::Mdbo(method) => method.compute(own, ask),
+        }
+    }
+}
 
 /// `steps` gradient steps of θ at a fixed x, each on a batch of its own.
 pub(super) fn approach<P: Problem>(
@@ -24,13 +70,11 @@ pub(super) fn approach<P: Problem>(
     beta: f32,
     steps: u32,
     [room, ..]: Room<'_>,
-) -> Result<(), Variable> {
+) -> Updated {
     for step in 0..steps {
         oracles.repeat(step);
         oracles.inner_gradient(Point { x, theta }, room);
-        if !descend(theta, beta, room) {
-            return Err(Variable::Inner);
-        }
+        descend(theta, beta, room, Variable::Inner)?;
     }
     oracles.repeat(0);
     Ok(())
@@ -48,23 +92,6 @@ pub(super) struct Neumann {
 }
 
 impl Neumann {
-    /// One inner step, then the hypergradient there by this series: to `own.delta`.
-    pub(super) fn hypergradient<P: Problem>(
-        &self,
-        own: &mut Variables,
-        ask: &mut Ask<'_, P>,
-        beta: f32,
-    ) -> Result<(), Variable> {
-        let draws = ask.draws();
-        let Variables { x, theta, v, delta, .. } = own;
-        let (mut oracles, [a, b, c]) = ask.at(x);
-        approach(&mut oracles, x, theta, beta, 1, [a, b, c])?;
-        let at = Point { x, theta };
-        self.estimate(&mut oracles, draws, at, v, [a, b, c])?;
-        oracles.hypergradient(at, v, delta);
-        Ok(())
-    }
-
     /// Writes the estimate to `v`: one ∇θ f and up to Q - 1 Hessian-vector products.
     pub(super) fn estimate<P: Problem>(
         &self,
@@ -73,7 +100,7 @@ impl Neumann {
         at: Point<'_>,
         v: &mut [f32],
         [term, product, sum]: Room<'_>,
-    ) -> Result<(), Variable> {
+    ) -> Updated {
         let Self { lambda, terms, truncation } = *self;
         let last = match truncation {
             Truncation::Fixed => terms.get() - 1,
@@ -95,7 +122,7 @@ impl Neumann {
             let scale = terms.get() as f32 * lambda;
             sum.iter_mut().zip(&*term).for_each(|(sum, term)| *sum = scale * term);
         }
-        if replace(v, sum) { Ok(()) } else { Err(Variable::HessianInverseVector) }
+        replace(v, sum, Variable::HessianInverseVector)
     }
 }
 
@@ -108,7 +135,7 @@ pub(super) fn descend_from_zero<P: Problem>(
     steps: u32,
     v: &mut [f32],
     [target, product, estimate]: Room<'_>,
-) -> Result<(), Variable> {
+) -> Updated {
     target.fill(0.0);
     oracles.add_outer_gradient_inner(at, 1.0, target);
     estimate.fill(0.0);
@@ -119,5 +146,5 @@ pub(super) fn descend_from_zero<P: Problem>(
         add_scaled(estimate, -lambda, product);
     }
     oracles.repeat(0);
-    if replace(v, estimate) { Ok(()) } else { Err(Variable::HessianInverseVector) }
+    replace(v, estimate, Variable::HessianInverseVector)
 }

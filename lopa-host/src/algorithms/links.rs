@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Add;
 
 use lopa_core::exchange::Micros;
 use lopa_core::network::{Edge, NetworkError};
@@ -93,7 +94,7 @@ impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
     }
 
     fn traffic(&self) -> Option<Traffic> {
-        Some(self.sent.iter().copied().sum())
+        Some(self.sent.iter().copied().fold(Traffic::default(), Add::add))
     }
 
     fn losses(&self) -> u64 {

@@ -6,16 +6,15 @@
 
 use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
-
-use super::estimate::{approach, descend_from_zero};
-use super::rule::{Ask, Rule, Variables};
-use super::update::mix;
 use lopa_core::vector::all_finite;
 
-/// z is the moving average; x moves by the one before.
+use super::estimate::{approach, descend_from_zero};
+use super::rule::{Ask, Variables};
+use super::update::Updated;
+
+/// z is the moving average; x moves by the one before, while the new one is in `delta`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MaDsbo {
-    pub(super) alpha: f32,
     pub(super) beta: f32,
     pub(super) lambda: f32,
     pub(super) gamma: f32,
@@ -23,17 +22,8 @@ pub(super) struct MaDsbo {
     pub(super) hessian_steps: u32,
 }
 
-impl Rule for MaDsbo {
-    fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
-        own.v = vec![0.0; inner];
-        [own.z, own.delta] = [0; 2].map(|_| vec![0.0; outer]);
-    }
-
-    fn compute<P: Problem>(
-        &self,
-        own: &mut Variables,
-        ask: &mut Ask<'_, P>,
-    ) -> Result<(), Variable> {
+impl MaDsbo {
+    pub(super) fn compute<P: Problem>(&self, own: &mut Variables, ask: &mut Ask<'_, P>) -> Updated {
         let Variables { x, theta, v, z, delta, .. } = own;
         let (mut oracles, [a, b, c]) = ask.at(x);
         approach(&mut oracles, x, theta, self.beta, self.inner_steps, [a, b, c])?;
@@ -44,22 +34,5 @@ impl Rule for MaDsbo {
             *delta = z + self.gamma * (*delta - z);
         }
         if all_finite(delta) { Ok(()) } else { Err(Variable::Hypergradient) }
-    }
-
-    fn travelling<'v>(&self, own: &'v Variables) -> [&'v [f32]; 2] {
-        [&own.x, &[]]
-    }
-
-    fn mix(
-        &self,
-        own: &mut Variables,
-        [pull, _]: [&[f32]; 2],
-        room: &mut [f32],
-    ) -> Result<(), Variable> {
-        if !mix(&mut own.x, 1.0, pull, self.alpha, &own.z, room) {
-            return Err(Variable::Outer);
-        }
-        std::mem::swap(&mut own.z, &mut own.delta);
-        Ok(())
     }
 }

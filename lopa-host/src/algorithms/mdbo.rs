@@ -10,19 +10,18 @@ use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
 
 use super::estimate::Neumann;
-use super::rule::{Ask, Rule, Variables};
-use super::update::{average, descend, mix, track};
+use super::rule::{Ask, Variables};
+use super::update::{Updated, average, descend};
 
 /// z is the smoothed hypergradient, y tracks its mean, `momentum` is the smoothed inner gradient.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mdbo {
     /// Whether it is VRDBO.
     pub(super) reduced: bool,
-    pub(super) alpha: f32,
-    pub(super) beta: f32,
+    /// τβ.
+    pub(super) inner_step: f32,
     pub(super) gamma: f32,
     pub(super) inner_gamma: f32,
-    pub(super) tau: f32,
     pub(super) neumann: Neumann,
 }
 
@@ -34,20 +33,8 @@ fn storm(new: &mut [f32], weight: f32, z: &[f32], then: &[f32]) {
     }
 }
 
-impl Rule for Mdbo {
-    fn keep(&self, own: &mut Variables, outer: usize, inner: usize) {
-        [own.v, own.momentum] = [0; 2].map(|_| vec![0.0; inner]);
-        [own.z, own.y, own.delta] = [0; 3].map(|_| vec![0.0; outer]);
-        if self.reduced {
-            (own.old_x, own.old_theta) = (own.x.clone(), own.theta.clone());
-        }
-    }
-
-    fn compute<P: Problem>(
-        &self,
-        own: &mut Variables,
-        ask: &mut Ask<'_, P>,
-    ) -> Result<(), Variable> {
+impl Mdbo {
+    pub(super) fn compute<P: Problem>(&self, own: &mut Variables, ask: &mut Ask<'_, P>) -> Updated {
         let (draws, first) = (ask.draws(), ask.round == 0);
         let Variables { x, theta, v, z, momentum, old_x, old_theta, delta, .. } = own;
         let storming = self.reduced && !first;
@@ -73,37 +60,12 @@ impl Rule for Mdbo {
             storm(delta, self.gamma, z, &then.0);
             storm(a, self.inner_gamma, momentum, &then.1);
         }
-        if !average(z, gamma, delta) {
-            return Err(Variable::Hypergradient);
-        }
-        if !average(momentum, inner_gamma, a) {
-            return Err(Variable::Inner);
-        }
+        average(z, gamma, delta, Variable::Hypergradient)?;
+        average(momentum, inner_gamma, a, Variable::Inner)?;
         if self.reduced {
             old_theta.copy_from_slice(theta);
         }
         b.copy_from_slice(momentum);
-        let moved = descend(theta, self.tau * self.beta, b);
-        if moved { Ok(()) } else { Err(Variable::Inner) }
-    }
-
-    fn travelling<'v>(&self, own: &'v Variables) -> [&'v [f32]; 2] {
-        [&own.x, &own.y]
-    }
-
-    fn mix(
-        &self,
-        own: &mut Variables,
-        [x_pull, y_pull]: [&[f32]; 2],
-        room: &mut [f32],
-    ) -> Result<(), Variable> {
-        if !track(&mut own.y, y_pull, &own.delta, room) {
-            return Err(Variable::Direction);
-        }
-        if self.reduced {
-            own.old_x.copy_from_slice(&own.x);
-        }
-        let moved = mix(&mut own.x, self.tau, x_pull, self.alpha, &own.y, room);
-        if moved { Ok(()) } else { Err(Variable::Outer) }
+        descend(theta, self.inner_step, b, Variable::Inner)
     }
 }

@@ -28,19 +28,36 @@
 //!
 //! The Neumann series of Q terms is λ Σ_{q<Q} (I - λ H)^q ∇θ f, each H on a batch of its own; or, with random
 //! truncation, Q λ (I - λ H)^q ∇θ f for one q drawn below Q, which is the same on average.
+//!
+//! # Sources
+//!
+//! - SPDB: Lu, Cui, Squillante, Kingsbury and Horesh, "Decentralized bilevel optimization for personalized client
+//!   learning", ICASSP 2022. A reconstruction: its printed algorithm was not at hand, only what others say of it
+//!   (personal inner variables, one SGD step, a Q-loop with a Neumann series, a primal-dual method that amounts to
+//!   gradient tracking).
+//! - MA-DSBO, MDBO and VRDBO: see `ma_dsbo.rs` and `mdbo.rs`.
+//! - Gossip-DSBO: Yang, Zhang and Wang, "Decentralized gossip-based stochastic bilevel optimization over communication
+//!   networks", NeurIPS 2022. A reconstruction of its personalised form: the original also sends its inner variable,
+//!   and averages of Jacobians and Hessians (n × p and p × p numbers) that it keeps over the rounds. With inner
+//!   variables of their own there is nothing to agree on there, and products with fresh batches take the place of the
+//!   matrices.
+//! - SLAM: Lu, Zeng, Cui, Squillante, Horesh, Kingsbury, Liu and Hong, "A stochastic linearized augmented Lagrangian
+//!   method for decentralized bilevel optimization", NeurIPS 2022. A reconstruction of its personalised form: its
+//!   printed algorithm was not at hand.
+//! - DGD: Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017 (D-PSGD). DSGT:
+//!   gradient tracking, Pu and Nedić, "Distributed stochastic gradient tracking methods", 2021; after Xu et al., 2015.
+//!   They minimise the mean over the nodes of g_i(x₀, θ). For the logistic problem that is the l2-regularised
+//!   regression with coefficient μ that the paper compares with if e^x₀ = μ/2, so x₀ = ln(μ/2).
 
 mod build;
 mod catalogue;
+mod consensus;
 mod estimate;
-mod gossip;
 mod links;
 mod lopa;
 mod ma_dsbo;
 mod mdbo;
 mod rule;
-mod single;
-mod slam;
-mod spdb;
 mod table;
 #[cfg(test)]
 mod tests;

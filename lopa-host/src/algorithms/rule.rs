@@ -1,7 +1,5 @@
 //! Nodes that follow a rule: what every algorithm but LoPA has in common.
 
-use std::fmt;
-
 use lopa_core::batch::Sampler;
 use lopa_core::checkpoint::CheckpointError;
 use lopa_core::draw::Draws;
@@ -10,12 +8,13 @@ use lopa_core::oracles::{Evaluations, Oracles};
 use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::vector::all_finite;
 
-use super::estimate::Room;
+use super::consensus::{Agreement, Consensus};
+use super::estimate::{Estimate, Room};
 use super::{NodeView, Participant};
 use crate::network::Member;
 
 /// A node's variables; one that its algorithm does not have is empty.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Variables {
     pub(super) x: Vec<f32>,
     pub(super) theta: Vec<f32>,
@@ -34,59 +33,56 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    /// All that outlives a round, by name.
-    fn all(&self) -> [(&'static str, &[f32]); 9] {
-        [
-            ("x", &self.x),
-            ("theta", &self.theta),
-            ("v", &self.v),
-            ("z", &self.z),
-            ("y", &self.y),
-            ("momentum", &self.momentum),
-            ("dual", &self.dual),
-            ("old_x", &self.old_x),
-            ("old_theta", &self.old_theta),
-        ]
+    /// All that outlives a round.
+    fn all(&self) -> [&Vec<f32>; 9] {
+        let Self { x, theta, v, z, y, momentum, dual, old_x, old_theta, .. } = self;
+        [x, theta, v, z, y, momentum, dual, old_x, old_theta]
     }
 
-    fn all_mut(&mut self) -> [&mut [f32]; 9] {
-        [
-            &mut self.x,
-            &mut self.theta,
-            &mut self.v,
-            &mut self.z,
-            &mut self.y,
-            &mut self.momentum,
-            &mut self.dual,
-            &mut self.old_x,
-            &mut self.old_theta,
-        ]
+    fn all_mut(&mut self) -> [&mut Vec<f32>; 9] {
+        let Self { x, theta, v, z, y, momentum, dual, old_x, old_theta, .. } = self;
+        [x, theta, v, z, y, momentum, dual, old_x, old_theta]
+    }
+
+    /// What not every method has, by name.
+    fn extra(&self) -> [(&'static str, &Vec<f32>); 4] {
+        let Self { momentum, dual, old_x, old_theta, .. } = self;
+        [("momentum", momentum), ("dual", dual), ("old_x", old_x), ("old_theta", old_theta)]
     }
 }
 
 /// What an algorithm does on one node.
-pub(super) trait Rule: fmt::Debug + Copy + Send + Sync {
-    /// Gives the variables it keeps besides x and θ their lengths: `outer` and `inner` are those of x and θ.
-    fn keep(&self, own: &mut Variables, outer: usize, inner: usize);
-
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
     /// The local half of a round.
-    fn compute<P: Problem>(
-        &self,
-        own: &mut Variables,
-        ask: &mut Ask<'_, P>,
-    ) -> Result<(), Variable>;
+    pub(super) estimate: Estimate,
+    /// The other half.
+    pub(super) agreement: Agreement,
+}
 
-    /// The vectors that travel, the second one empty if there is only one.
-    fn travelling<'v>(&self, own: &'v Variables) -> [&'v [f32]; 2];
-
-    /// The other half, from the neighbours' pulls Σ_j w_ij (a_j - a) on each vector that travelled. `room` is as long
-    /// as the longer of them.
-    fn mix(
-        &self,
-        own: &mut Variables,
-        pulls: [&[f32]; 2],
-        room: &mut [f32],
-    ) -> Result<(), Variable>;
+impl Rule {
+    /// The variables of a node that starts at x.
+    fn variables(&self, x: Vec<f32>, inner: usize) -> Variables {
+        let Agreement { consensus, single_level, .. } = self.agreement;
+        let (mdbo, reduced) = match self.estimate {
+            Estimate::Mdbo(method) => (true, method.reduced),
+            _ => (false, false),
+        };
+        let zeros = |len: usize, kept: bool| vec![0.0; if kept { len } else { 0 }];
+        let agreed = if single_level { inner } else { x.len() };
+        Variables {
+            theta: zeros(inner, true),
+            v: zeros(inner, !single_level),
+            z: zeros(agreed, !(single_level && consensus == Consensus::Local)),
+            y: zeros(agreed, consensus == Consensus::Tracking),
+            momentum: zeros(inner, mdbo),
+            dual: zeros(agreed, consensus == Consensus::Multipliers),
+            old_x: if reduced { x.clone() } else { Vec::new() },
+            old_theta: zeros(inner, reduced),
+            delta: zeros(agreed, true),
+            x,
+        }
+    }
 }
 
 /// One node's oracles in one round, and memory to work in.
@@ -124,8 +120,8 @@ impl<P: Problem> Ask<'_, P> {
 
 /// A node that follows a rule.
 #[derive(Debug)]
-pub(super) struct RuleNode<P, R> {
-    rule: R,
+pub(super) struct RuleNode<P> {
+    rule: Rule,
     problem: P,
     sampler: Sampler,
     evaluations: Evaluations,
@@ -135,10 +131,10 @@ pub(super) struct RuleNode<P, R> {
     room: Vec<f32>,
 }
 
-impl<P: Problem, R: Rule> RuleNode<P, R> {
+impl<P: Problem> RuleNode<P> {
     /// A node in round 0, at x.
     pub(super) fn new(
-        rule: R,
+        rule: Rule,
         problem: P,
         x: Vec<f32>,
         sampler: Sampler,
@@ -154,10 +150,8 @@ impl<P: Problem, R: Rule> RuleNode<P, R> {
         if let Some(index) = x.iter().position(|x| !x.is_finite()) {
             return Err(NodeError::Start { index });
         }
-        let mut own = Variables { x, theta: vec![0.0; size.inner], ..Variables::default() };
-        rule.keep(&mut own, size.outer, size.inner);
-        let longest = rule.travelling(&own).map(<[f32]>::len).into_iter().max();
-        let room = vec![0.0; longest.unwrap_or(0)];
+        let own = rule.variables(x, size.inner);
+        let room = vec![0.0; own.delta.len()];
         let evaluations = Evaluations::default();
         Ok(Self { rule, problem, sampler, evaluations, round: 0, own, room })
     }
@@ -167,7 +161,7 @@ impl<P: Problem, R: Rule> RuleNode<P, R> {
     }
 }
 
-impl<P: Problem + Send + Sync, R: Rule> Member for RuleNode<P, R> {
+impl<P: Problem + Send + Sync> Member for RuleNode<P> {
     type Scratch = Scratch;
 
     fn dimensions(&self) -> Dimensions {
@@ -182,29 +176,28 @@ impl<P: Problem + Send + Sync, R: Rule> Member for RuleNode<P, R> {
         let Self { rule, problem, sampler, evaluations, round, own, .. } = self;
         let mut ask =
             Ask { problem: &*problem, sampler: *sampler, round: *round, evaluations, scratch };
-        rule.compute(own, &mut ask).map_err(|variable| Self::diverged(*round, variable))
+        rule.estimate.compute(own, &mut ask).map_err(|variable| Self::diverged(*round, variable))
     }
 
     fn travelling(&self) -> [&[f32]; 2] {
-        self.rule.travelling(&self.own)
+        self.rule.agreement.travelling(&self.own)
     }
 
     fn mix(&mut self, pulls: [&[f32]; 2]) -> Result<(), NodeError> {
         let Self { rule, own, room, round, .. } = self;
-        rule.mix(own, pulls, room).map_err(|variable| Self::diverged(*round, variable))?;
+        let mixed = rule.agreement.mix(own, pulls, room);
+        mixed.map_err(|variable| Self::diverged(*round, variable))?;
         *round += 1;
         Ok(())
     }
 }
 
-impl<P: Problem + Send + Sync, R: Rule> Participant<P> for RuleNode<P, R> {
+impl<P: Problem + Send + Sync> Participant<P> for RuleNode<P> {
     fn view(&self) -> NodeView<'_, P> {
-        fn some(vector: &[f32]) -> Option<&[f32]> {
-            Some(vector).filter(|vector| !vector.is_empty())
-        }
         let own = &self.own;
-        // The first five have places of their own.
-        let extra = own.all().into_iter().skip(5).filter(|(_, vector)| !vector.is_empty());
+        let [v, z, y] =
+            [&own.v, &own.z, &own.y].map(|vector| (!vector.is_empty()).then_some(&vector[..]));
+        let kept = own.extra().into_iter().filter(|(_, vector)| !vector.is_empty());
         NodeView {
             id: self.sampler.draws.node,
             problem: &self.problem,
@@ -212,24 +205,24 @@ impl<P: Problem + Send + Sync, R: Rule> Participant<P> for RuleNode<P, R> {
             round: self.round,
             x: &own.x,
             theta: &own.theta,
-            v: some(&own.v),
-            z: some(&own.z),
-            y: some(&own.y),
-            extra: extra.collect(),
+            v,
+            z,
+            y,
+            extra: kept.map(|(name, vector)| (name, &vector[..])).collect(),
         }
     }
 
     fn save(&self, bytes: &mut Vec<u8>) -> Option<()> {
         bytes.extend(self.round.to_le_bytes());
         bytes.extend(self.evaluations.to_array().into_iter().flat_map(u64::to_le_bytes));
-        let values = self.own.all().into_iter().flat_map(|(_, vector)| vector);
+        let values = self.own.all().into_iter().flatten();
         bytes.extend(values.flat_map(|a| a.to_le_bytes()));
         Some(())
     }
 
     fn restore<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], CheckpointError> {
         const COUNTS: usize = 6;
-        let floats: usize = self.own.all().iter().map(|(_, vector)| vector.len()).sum();
+        let floats: usize = self.own.all().iter().map(|vector| vector.len()).sum();
         let (needed, found) = (8 * COUNTS + 4 * floats, bytes.len());
         let split = bytes.split_at_checked(needed);
         let (own, rest) = split.ok_or(CheckpointError::Length { needed, found })?;

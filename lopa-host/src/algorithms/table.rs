@@ -89,24 +89,15 @@ pub enum TableError {
         /// The algorithm.
         name: AlgorithmName,
     },
-    /// A batch of no samples.
-    #[error("algorithm.batch = 0 is out of range: at least 1, or \"full\"")]
-    Batch,
-    /// A number of steps is out of range.
-    #[error("algorithm.{} = {steps} is out of range: 1 to {MOST_STEPS}", key.name())]
-    Loops {
+    /// A value is out of range.
+    #[error("algorithm.{name} = {value} is out of range: {range}")]
+    Range {
         /// The key.
-        key: Key,
+        name: &'static str,
         /// Its value.
-        steps: u32,
-    },
-    /// A momentum or relaxation is out of range.
-    #[error("algorithm.{} = {value} is out of range: above 0 and at most 1", key.name())]
-    Share {
-        /// The key.
-        key: Key,
-        /// Its value.
-        value: f32,
+        value: String,
+        /// What it may be.
+        range: &'static str,
     },
     /// A step size is out of range.
     #[error("algorithm.{0}")]
@@ -119,21 +110,8 @@ pub enum TableError {
     NotLopa(AlgorithmName),
 }
 
-/// The most steps of an inner loop: more is a typing error.
-const MOST_STEPS: u32 = 100_000;
 /// T and Q if not given, as is usual in the field.
 const USUAL_STEPS: u32 = 10;
-
-impl Key {
-    const fn is_in(self, table: &AlgorithmTable) -> bool {
-        match self {
-            Self::InnerSteps => table.inner_steps.is_some(),
-            Self::HessianSteps => table.hessian_steps.is_some(),
-            Self::Truncation => table.truncation.is_some(),
-            step => table.step(step).is_some(),
-        }
-    }
-}
 
 impl AlgorithmTable {
     /// The value of one of [`Key::STEPS`]; none for a key that is not given, or is not a step size.
@@ -178,23 +156,33 @@ impl AlgorithmTable {
     /// Names the key and says what to do.
     pub fn check(&self) -> Result<(), TableError> {
         let (name, about) = (self.name, self.name.about());
-        for key in Key::ALL {
+        let steps = Key::STEPS.map(|key| (key, self.step(key).is_some()));
+        let others = [
+            (Key::InnerSteps, self.inner_steps.is_some()),
+            (Key::HessianSteps, self.hessian_steps.is_some()),
+            (Key::Truncation, self.truncation.is_some()),
+        ];
+        for (key, given) in steps.into_iter().chain(others) {
             let needed = about.needs.contains(&key);
             let known = needed || about.takes.iter().any(|(other, _)| *other == key);
-            match key.is_in(self) {
+            match given {
                 false if needed => return Err(TableError::Missing { key, name }),
                 true if !known => return Err(TableError::Unknown { key, name }),
                 _ => {}
             }
         }
+        let wrong = |name, value: &dyn ToString, range| {
+            Err(TableError::Range { name, value: value.to_string(), range })
+        };
         if self.batch == Batch::Drawn(0) {
-            return Err(TableError::Batch);
+            return wrong("batch", &0, "at least 1, or \"full\"");
         }
         for (key, steps) in
             [(Key::InnerSteps, self.inner_steps), (Key::HessianSteps, self.hessian_steps)]
         {
-            if let Some(steps) = steps.filter(|steps| !(1..=MOST_STEPS).contains(steps)) {
-                return Err(TableError::Loops { key, steps });
+            // More is a typing error.
+            if let Some(steps) = steps.filter(|steps| !(1..=100_000).contains(steps)) {
+                return wrong(key.name(), &steps, "1 to 100000");
             }
         }
         if name.scheme().is_some() {
@@ -208,7 +196,7 @@ impl AlgorithmTable {
         // Unlike LoPA's proofs, these methods allow 1 itself.
         for key in [Key::Gamma, Key::Tau, Key::InnerGamma] {
             if let Some(value) = self.step(key).filter(|a| !(*a > 0.0 && *a <= 1.0)) {
-                return Err(TableError::Share { key, value });
+                return wrong(key.name(), &value, "above 0 and at most 1");
             }
         }
         if name == AlgorithmName::MaDsbo && self.gamma.is_none() && self.alpha > 1.0 {

@@ -58,8 +58,7 @@ pub const BOARDS: [Board; 4] = [
         checkpoint: 31 * 4096 - 32,
         floats: 40 * 1024,
         links: 3,
-        neighbours: LINES,
-        features: &[],
+        ..EMULATED
     },
     Board {
         name: "nucleo-l476rg",
@@ -70,8 +69,7 @@ pub const BOARDS: [Board; 4] = [
         checkpoint: 23 * 2048 - 32,
         floats: 13 * 1024,
         links: 5,
-        neighbours: LINES,
-        features: &[],
+        ..EMULATED
     },
     Board {
         name: "pico",
@@ -82,8 +80,7 @@ pub const BOARDS: [Board; 4] = [
         checkpoint: 31 * 4096 - 32,
         floats: 40 * 1024,
         links: 3,
-        neighbours: LINES,
-        features: &[],
+        ..EMULATED
     },
     Board {
         name: "pico-2",
@@ -94,8 +91,7 @@ pub const BOARDS: [Board; 4] = [
         checkpoint: 79 * 4096 - 32,
         floats: 100 * 1024,
         links: 3,
-        neighbours: LINES,
-        features: &[],
+        ..EMULATED
     },
 ];
 

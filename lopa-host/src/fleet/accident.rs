@@ -72,10 +72,7 @@ impl Accident {
     /// # Errors
     /// Says how it is written.
     pub fn kill(text: &str) -> Result<Self, AccidentError> {
-        let wrong = || AccidentError(format!("{text:?} must be NODE@ROUND, such as 2@50"));
-        let (node, round) = text.split_once('@').ok_or_else(wrong)?;
-        let (node, round) = (node.parse(), round.parse());
-        Ok(Self::Kill { node: node.map_err(|_| wrong())?, round: round.map_err(|_| wrong())? })
+        node_at_round(text).map(|(node, round)| Self::Kill { node, round })
     }
 
     /// It gets it again: "2@80".
@@ -83,10 +80,7 @@ impl Accident {
     /// # Errors
     /// Says how it is written.
     pub fn restart(text: &str) -> Result<Self, AccidentError> {
-        match Self::kill(text)? {
-            Self::Kill { node, round } => Ok(Self::Restart { node, round }),
-            other => Ok(other),
-        }
+        node_at_round(text).map(|(node, round)| Self::Restart { node, round })
     }
 
     /// A line is cut: "0-1@50" for good, "0-1@50..80" until round 80, "0-1@50+2.5" for two and a half seconds.
@@ -125,12 +119,14 @@ impl Accident {
     /// Whether the network goes on without a node for a while, and so ends with other bits than a simulation.
     #[must_use]
     pub fn changes_bits(&self, silence: Duration) -> bool {
-        match self {
-            Self::Kill { .. } | Self::Restart { .. } => true,
-            Self::Cut { until: Until::Time(time), .. } => *time >= silence,
-            Self::Cut { .. } => true,
-        }
+        !matches!(self, Self::Cut { until: Until::Time(time), .. } if *time < silence)
     }
+}
+
+fn node_at_round(text: &str) -> Result<(u32, u64), AccidentError> {
+    let parts = text.split_once('@');
+    let parsed = parts.and_then(|(node, round)| Some((node.parse().ok()?, round.parse().ok()?)));
+    parsed.ok_or_else(|| AccidentError(format!("{text:?} must be NODE@ROUND, such as 2@50")))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A host at the end of a node's control link: it repeats each request until there is an answer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use lopa_core::epoch::Epoch;
 use lopa_core::node::Variable;
 use lopa_core::wire::{
-    self, Answer, Ask, Body, Counters, HOST, Message, Metrics, Request, Seal, Status, Trouble,
-    VERSION,
+    self, Answer, Ask, Body, Counters, HOST, Message, Metrics, Reply, Request, Seal, Status,
+    Trouble, VERSION,
 };
 
 /// A request is repeated after this time: the node may not have been up yet, or the request was lost.
@@ -17,67 +18,49 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// A node that does not answer for this long is absent, or hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a node answered, with values of its own.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Said {
-    /// It is done.
-    Done,
-    /// It cannot be done there.
-    Cannot,
-    /// Where the node is.
-    Status(Status),
-    /// What its links have done.
-    Counters(Counters),
-    /// How it learns.
-    Metrics(Metrics),
-    /// Elements of a variable, from an element on.
-    Values(Variable, u32, Vec<f32>),
-    /// It does not start.
-    Refused(Trouble),
-}
+/// How long to wait for a node's answer when the status of all is requested.
+const MOMENT: Duration = Duration::from_secs(2);
 
-impl From<Answer<&[u8]>> for Said {
-    fn from(answer: Answer<&[u8]>) -> Self {
-        match answer {
-            Answer::Done => Self::Done,
-            Answer::Cannot => Self::Cannot,
-            Answer::Status(status) => Self::Status(status),
-            Answer::Counters(counters) => Self::Counters(counters),
-            Answer::Metrics(metrics) => Self::Metrics(metrics),
-            Answer::Refused(trouble) => Self::Refused(trouble),
-            Answer::Values { variable, offset, values } => {
-                Self::Values(variable, offset, wire::floats(values).collect())
-            }
-        }
-    }
-}
+/// What a node answered, with values that outlive its frame.
+type Said = Answer<Vec<f32>>;
 
 /// A reply as it came.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Heard {
-    pub(crate) sender: u32,
-    pub(crate) epoch: u64,
-    pub(crate) tag: u32,
-    pub(crate) said: Said,
+    sender: u32,
+    epoch: u64,
+    tag: u32,
+    said: Said,
+}
+
+impl Heard {
+    pub(crate) fn new(sender: u32, epoch: u64, reply: &Reply<&[u8]>) -> Self {
+        let said = match reply.answer {
+            Answer::Done => Answer::Done,
+            Answer::Cannot => Answer::Cannot,
+            Answer::Status(status) => Answer::Status(status),
+            Answer::Counters(counters) => Answer::Counters(counters),
+            Answer::Metrics(metrics) => Answer::Metrics(metrics),
+            Answer::Refused(trouble) => Answer::Refused(trouble),
+            Answer::Values { variable, offset, values } => {
+                Answer::Values { variable, offset, values: wire::floats(values).collect() }
+            }
+        };
+        Self { sender, epoch, tag: reply.tag, said }
+    }
 }
 
 /// Why there was no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Silence {
     /// The line is closed: the emulator ended, or the cable was pulled.
-    #[error("the line to node {node} is closed")]
-    Closed {
-        /// The node.
-        node: u32,
-    },
+    #[error("the line to node {0} is closed")]
+    Closed(u32),
     /// The node did not answer in time.
     #[error(
-        "node {node} does not answer: it may have no power, or another key, or the port belongs to another node"
+        "node {0} does not answer: it may have no power, or another key, or the port belongs to another node"
     )]
-    Silent {
-        /// The node.
-        node: u32,
-    },
+    Silent(u32),
     /// The node does not start.
     #[error("node {node} does not start: {trouble}")]
     Refused {
@@ -87,11 +70,8 @@ pub enum Silence {
         trouble: Trouble,
     },
     /// Its answer does not fit the request.
-    #[error("the answer of node {node} does not fit the request: flash it with this release")]
-    Nonsense {
-        /// The node.
-        node: u32,
-    },
+    #[error("node {0} sent an unexpected answer: flash it with this release")]
+    Nonsense(u32),
 }
 
 /// Everything a node knows, read over its control link.
@@ -205,20 +185,25 @@ impl Client {
         }
     }
 
-    /// Waits for the answer to a question.
-    fn hear(&mut self, tag: u32, patience: Duration) -> Option<Said> {
+    /// Waits for the answer to a question; nothing if it does not come in time.
+    fn hear(&mut self, tag: u32, patience: Duration) -> Result<Option<Said>, Silence> {
         let until = Instant::now() + patience;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let heard = self.heard.recv_timeout(left).ok()?;
-            if heard.sender == self.node && heard.tag == tag {
-                (self.epoch, self.unheard) = (heard.epoch, false);
-                if let Said::Status(status) = &heard.said {
-                    self.challenge = status.challenge;
-                }
-                return Some(heard.said);
+        let left = || until.saturating_duration_since(Instant::now());
+        while let Ok(Heard { sender, epoch, tag: own, said }) = self.heard.recv_timeout(left()) {
+            if (sender, own) != (self.node, tag) {
+                continue;
             }
+            (self.epoch, self.unheard) = (epoch, false);
+            match said {
+                Answer::Status(status) => self.challenge = status.challenge,
+                Answer::Refused(trouble) => {
+                    return Err(Silence::Refused { node: self.node, trouble });
+                }
+                _ => {}
+            }
+            return Ok(Some(said));
         }
+        if self.closed.load(Ordering::Relaxed) { Err(Silence::Closed(self.node)) } else { Ok(None) }
     }
 
     /// Asks until there is an answer.
@@ -231,27 +216,16 @@ impl Client {
         let start = Instant::now();
         let tag = self.send(ask);
         loop {
-            if self.closed.load(Ordering::Relaxed) {
-                return Err(Silence::Closed { node: self.node });
-            }
             let left = patience.saturating_sub(start.elapsed());
-            match self.hear(tag, left.min(AGAIN)) {
-                Some(Said::Refused(trouble)) => {
-                    return Err(Silence::Refused { node: self.node, trouble });
-                }
-                Some(said) => return Ok(said),
-                None => {}
+            if let Some(said) = self.hear(tag, left.min(AGAIN))? {
+                return Ok(said);
             }
             if start.elapsed() >= patience {
-                return Err(Silence::Silent { node: self.node });
+                return Err(Silence::Silent(self.node));
             }
             // The same again: a node that has done it already only answers again.
             self.send_again(ask);
         }
-    }
-
-    const fn nonsense(&self) -> Silence {
-        Silence::Nonsense { node: self.node }
     }
 
     /// Where the node is.
@@ -260,28 +234,8 @@ impl Client {
     /// If it does not say.
     pub fn status(&mut self) -> Result<Status, Silence> {
         match self.ask(Ask::Status)? {
-            Said::Status(status) => Ok(status),
-            _ => Err(self.nonsense()),
-        }
-    }
-
-    /// Asks where the node is, to be heard by [`Client::answered`]: so all nodes can be asked at once.
-    pub(crate) fn inquire(&mut self) -> u32 {
-        self.send(Ask::Status)
-    }
-
-    /// The answer to [`Client::inquire`], if it came in time.
-    pub(crate) fn answered(
-        &mut self,
-        tag: u32,
-        patience: Duration,
-    ) -> Result<Option<Status>, Silence> {
-        match self.hear(tag, patience) {
-            Some(Said::Status(status)) => Ok(Some(status)),
-            Some(Said::Refused(trouble)) => Err(Silence::Refused { node: self.node, trouble }),
-            Some(_) => Err(self.nonsense()),
-            None if self.closed.load(Ordering::Relaxed) => Err(Silence::Closed { node: self.node }),
-            None => Ok(None),
+            Answer::Status(status) => Ok(status),
+            _ => Err(Silence::Nonsense(self.node)),
         }
     }
 
@@ -291,8 +245,8 @@ impl Client {
     /// If it does not say.
     pub fn counters(&mut self) -> Result<Counters, Silence> {
         match self.ask(Ask::Counters)? {
-            Said::Counters(counters) => Ok(counters),
-            _ => Err(self.nonsense()),
+            Answer::Counters(counters) => Ok(counters),
+            _ => Err(Silence::Nonsense(self.node)),
         }
     }
 
@@ -302,8 +256,8 @@ impl Client {
     /// If it does not say.
     pub fn metrics(&mut self) -> Result<Metrics, Silence> {
         match self.ask(Ask::Metrics)? {
-            Said::Metrics(metrics) => Ok(metrics),
-            _ => Err(self.nonsense()),
+            Answer::Metrics(metrics) => Ok(metrics),
+            _ => Err(Silence::Nonsense(self.node)),
         }
     }
 
@@ -318,10 +272,10 @@ impl Client {
             // faster, there will be no answer to it, but another challenge.
             self.status()?;
             match self.ask_for(ask, self.patience.min(5 * AGAIN)) {
-                Ok(Said::Done) => return Ok(true),
-                Ok(Said::Cannot) => return Ok(false),
-                Ok(_) => return Err(self.nonsense()),
-                Err(Silence::Silent { .. }) if start.elapsed() < self.patience => {}
+                Ok(Answer::Done) => return Ok(true),
+                Ok(Answer::Cannot) => return Ok(false),
+                Ok(_) => return Err(Silence::Nonsense(self.node)),
+                Err(Silence::Silent(_)) if start.elapsed() < self.patience => {}
                 Err(silence) => return Err(silence),
             }
         }
@@ -360,13 +314,15 @@ impl Client {
         loop {
             let offset = values.len() as u32;
             match self.ask(Ask::Read { variable, offset })? {
-                Said::Values(what, from, more) if (what, from) == (variable, offset) => {
+                Answer::Values { variable: what, offset: from, values: more }
+                    if (what, from) == (variable, offset) =>
+                {
                     if more.is_empty() {
                         return Ok(values);
                     }
                     values.extend(more);
                 }
-                _ => return Err(self.nonsense()),
+                _ => return Err(Silence::Nonsense(self.node)),
             }
         }
     }
@@ -402,9 +358,25 @@ impl Client {
                 (last, moved) = (status.round, Instant::now());
             }
             if status.diverged || moved.elapsed() > self.patience {
-                return Err(Silence::Silent { node: self.node });
+                return Err(Silence::Silent(self.node));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// Asks all nodes at once where they are: nothing of those that do not answer in time.
+pub(super) fn statuses(
+    clients: &mut BTreeMap<u32, Client>,
+) -> impl Iterator<Item = (u32, Result<Option<Status>, Silence>)> {
+    let tags: Vec<u32> = clients.values_mut().map(|client| client.send(Ask::Status)).collect();
+    clients.iter_mut().zip(tags).map(|((node, client), tag)| {
+        let status = match client.hear(tag, MOMENT) {
+            Ok(Some(Answer::Status(status))) => Ok(Some(status)),
+            Ok(Some(_)) => Err(Silence::Nonsense(*node)),
+            Ok(None) => Ok(None),
+            Err(silence) => Err(silence),
+        };
+        (*node, status)
+    })
 }

@@ -4,19 +4,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lopa_core::batch::Batch;
 use lopa_core::blob::Wiring;
-use lopa_core::problem::{Point, Problem};
+use lopa_core::problem::Problem;
 use lopa_core::wire::Status;
 
-use super::client::{Client, Silence};
+use super::client::{Client, statuses};
 use super::port::{Port, PortError};
 use super::switchboard::Switchboard;
+use crate::exact::oracle::{Memory, Oracle};
 use crate::network::Faults;
-use crate::run::{Prepared, RunError};
-
-/// How long to wait for a board's answer when the status of all is requested.
-const MOMENT: Duration = Duration::from_secs(2);
+use crate::run::Prepared;
 
 /// How a port is written.
 const EXAMPLE: &str = "[[fleet.node]], with id and port, such as port = \"/dev/ttyACM0\"";
@@ -104,38 +101,19 @@ impl Connected {
 
     /// The status of all boards; `None` for those that do not answer in time.
     pub fn statuses(&mut self) -> Vec<Option<Status>> {
-        let tags: Vec<u32> = self.clients.values_mut().map(Client::inquire).collect();
-        let answers = self.clients.values_mut().zip(tags);
-        answers.map(|(client, tag)| client.answered(tag, MOMENT).unwrap_or(None)).collect()
+        statuses(&mut self.clients).map(|(_, status)| status.unwrap_or(None)).collect()
     }
 
-    /// A node's outer loss on its own samples, from what it has now.
-    ///
-    /// # Errors
-    /// If it does not answer.
-    pub fn loss(&mut self, prepared: &Prepared, node: u32) -> Result<Option<f64>, Silence> {
+    /// A node's outer loss on its own samples, from what it has now; nothing if it does not answer.
+    pub fn loss(&mut self, prepared: &Prepared, node: u32) -> Option<f64> {
         use lopa_core::node::Variable::{Inner, Outer};
-        let Some(client) = self.clients.get_mut(&node) else { return Ok(None) };
-        let (x, theta) = (client.read(Outer)?, client.read(Inner)?);
-        Ok(outer_loss(prepared, node, &x, &theta).unwrap_or(None))
+        let client = self.clients.get_mut(&node)?;
+        let (x, theta) = (client.read(Outer).ok()?, client.read(Inner).ok()?);
+        let samples = prepared.material().samples().ok()?;
+        let problems = prepared.problems(&samples).ok()?;
+        let problem = problems.get(node as usize)?;
+        let size = problem.dimensions();
+        let fits = (size.outer, size.inner) == (x.len(), theta.len());
+        fits.then(|| Oracle::new(problem, &x, &mut Memory::new(size)).outer_loss(&theta))
     }
-}
-
-fn outer_loss(
-    prepared: &Prepared,
-    node: u32,
-    x: &[f32],
-    theta: &[f32],
-) -> Result<Option<f64>, RunError> {
-    let samples = prepared.material().samples()?;
-    let problems = prepared.problems(&samples)?;
-    let Some(problem) = problems.get(node as usize) else { return Ok(None) };
-    let size = problem.dimensions();
-    if (size.outer, size.inner) != (x.len(), theta.len()) {
-        return Ok(None);
-    }
-    let mut workspace = vec![0.0; size.workspace];
-    problem.prepare(x, &mut workspace);
-    let batch = Batch::full(problem.population().outer);
-    Ok(Some(f64::from(problem.outer_loss(Point { x, theta }, &batch, &mut workspace))))
 }

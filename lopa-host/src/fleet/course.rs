@@ -112,7 +112,9 @@ impl Course {
                     known(node)?;
                     let earlier = |kill: &Accident| matches!(kill, Accident::Kill { node: n, round: r } if *n == node && *r <= round);
                     if !accidents.iter().any(earlier) {
-                        return Err(wrong(format!("node {node} is not killed before")));
+                        return Err(wrong(format!(
+                            "node {node} is not killed by then: add --kill"
+                        )));
                     }
                 }
                 Accident::Cut { a, b, until, .. } => {
@@ -255,7 +257,7 @@ mod tests {
             (Accident::kill("4@5"), "the last node is 3"),
             (Accident::kill("1@0"), "the round must be 1 to 99"),
             (Accident::kill("1@100"), "the round must be 1 to 99"),
-            (Accident::restart("1@50"), "node 1 is not killed before"),
+            (Accident::restart("1@50"), "node 1 is not killed by then"),
             (Accident::cut("0-2@5"), "there is no line between 0 and 2"),
             (Accident::cut("0-1@5..5"), "it must be repaired after round 5 and by round 99"),
             (Accident::cut("0-1@5..100"), "it must be repaired after round 5 and by round 99"),

@@ -9,7 +9,7 @@ use lopa_core::blob::{BlobError, Wiring};
 use lopa_core::exchange::Peer;
 use lopa_core::wire::{Seal, Status};
 
-use super::client::{Client, Reading, Silence};
+use super::client::{Client, Reading, Silence, statuses};
 use super::emulator::{Cord, Emulator, EmulatorError};
 use super::port::{Port, PortError};
 use super::switchboard::{Eavesdropper, Passed, Switchboard};
@@ -19,8 +19,6 @@ use crate::network::Faults;
 
 /// An emulator that offers no socket after this time has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long to wait for a board's answer when the status of all is requested.
-const MOMENT: Duration = Duration::from_secs(2);
 
 /// Why a fleet fails.
 #[derive(Debug, thiserror::Error)]
@@ -34,11 +32,8 @@ pub enum FleetError {
         error: BlobError,
     },
     /// Blobs are not those of nodes 0, 1, … of one network.
-    #[error("the blob of node {node} belongs to another node")]
-    Blobs {
-        /// The place that another node's blob is in.
-        node: u32,
-    },
+    #[error("the blob of node {0} belongs to another node")]
+    Blobs(u32),
     /// An emulator does not run.
     #[error(transparent)]
     Emulator(#[from] EmulatorError),
@@ -57,11 +52,8 @@ pub enum FleetError {
     #[error(transparent)]
     Silence(#[from] Silence),
     /// There is no such node, or it is off.
-    #[error("node {node} is off")]
-    Off {
-        /// The node.
-        node: u32,
-    },
+    #[error("node {0} is off")]
+    Off(u32),
 }
 
 /// A fleet of emulated boards. All are ended when it is dropped.
@@ -100,7 +92,7 @@ impl Emulated {
             let loaded = Loaded::new(bytes);
             let blob = loaded.blob().map_err(|error| FleetError::Blob { node, error })?;
             if blob.node() != node {
-                return Err(FleetError::Blobs { node });
+                return Err(FleetError::Blobs(node));
             }
             (wiring, seal) = (blob.plan().wiring, blob.plan().seal);
             peers.push(blob.peers().collect::<Vec<Peer>>());
@@ -194,7 +186,7 @@ impl Emulated {
     /// # Errors
     /// Says what is missing.
     pub fn start(&mut self, node: u32) -> Result<&mut Client, FleetError> {
-        let peers = self.peers.get(node as usize).ok_or(FleetError::Off { node })?.clone();
+        let peers = self.peers.get(node as usize).ok_or(FleetError::Off(node))?.clone();
         self.kill(node);
         let own = self.folder(node);
         let emulator = Emulator::start(&own, &self.image, &self.cords(node, &peers), &self.more)?;
@@ -237,7 +229,7 @@ impl Emulated {
         self.emulators.contains_key(&node)
     }
 
-    /// Cuts the line between two neighbours, or mends it: where the host stands in the middle.
+    /// Cuts the line between two neighbours, or repairs it: where the host stands in the middle.
     pub fn cut(&self, a: u32, b: u32, cut: bool) {
         self.switch.cut(a, b, cut);
     }
@@ -247,7 +239,7 @@ impl Emulated {
     /// # Errors
     /// If the board is off.
     pub fn client(&mut self, node: u32) -> Result<&mut Client, FleetError> {
-        self.clients.get_mut(&node).ok_or(FleetError::Off { node })
+        self.clients.get_mut(&node).ok_or(FleetError::Off(node))
     }
 
     /// What a board and its emulator printed; nothing if it is off.
@@ -279,15 +271,11 @@ impl Emulated {
     /// # Errors
     /// If an emulator ended.
     pub fn statuses(&mut self) -> Result<Vec<Option<Status>>, FleetError> {
-        let asked: Vec<(u32, u32)> =
-            self.clients.iter_mut().map(|(node, client)| (*node, client.inquire())).collect();
-        let mut statuses = vec![None; self.len()];
-        for (node, tag) in asked {
-            if let Some(client) = self.clients.get_mut(&node) {
-                statuses[node as usize] = client.answered(tag, MOMENT)?;
-            }
+        let mut all = vec![None; self.len()];
+        for (node, status) in statuses(&mut self.clients) {
+            all[node as usize] = status?;
         }
-        Ok(statuses)
+        Ok(all)
     }
 
     /// All that the boards that are on know.

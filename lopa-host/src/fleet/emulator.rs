@@ -6,10 +6,11 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::image::missing;
+use super::switchboard::locked;
 use crate::chips::EMULATED;
 
 /// The emulator.
@@ -36,8 +37,7 @@ pub enum EmulatorError {
 
 /// Ends every emulator of this process, at once.
 pub fn end_all() {
-    let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
-    std::mem::take(&mut *alive).into_values().for_each(end);
+    std::mem::take(&mut *locked(&ALIVE)).into_values().for_each(end);
 }
 
 fn end(mut child: Child) {
@@ -87,26 +87,23 @@ impl Emulator {
         command.args(["-device", &format!("loader,file=blob.bin,addr={blob:#x},force-raw=on")]);
         command.args(["-semihosting-config", "enable=on,target=native"]);
         for (link, cord) in cords.iter().enumerate() {
-            let (path, end) = match cord {
-                Cord::Open => {
-                    command.args(["-serial", "null"]);
-                    continue;
-                }
-                Cord::Terminal => {
-                    command.args(["-serial", "pty"]);
-                    continue;
-                }
-                Cord::Offers(path) => (path, "server=on,wait=off"),
-                Cord::Seeks(path) => (path, reconnect()),
+            let mut socket = |path: &Path, end: &str| {
+                // A comma ends a value unless it is doubled.
+                let path = path.to_string_lossy().replace(',', ",,");
+                command.args(["-chardev", &format!("socket,id=link{link},path={path},{end}")]);
+                format!("chardev:link{link}")
             };
-            if let Cord::Offers(path) = cord {
-                // A socket left by an emulator that was killed would look like a living one.
-                let _ = fs::remove_file(folder.join(path));
-            }
-            // A comma ends a value unless it is doubled.
-            let path = path.to_string_lossy().replace(',', ",,");
-            let line = format!("socket,id=link{link},path={path},{end}");
-            command.args(["-chardev", &line, "-serial", &format!("chardev:link{link}")]);
+            let serial = match cord {
+                Cord::Open => "null".into(),
+                Cord::Terminal => "pty".into(),
+                Cord::Offers(path) => {
+                    // A socket left by an emulator that was killed would look like a living one.
+                    let _ = fs::remove_file(folder.join(path));
+                    socket(path, "server=on,wait=off")
+                }
+                Cord::Seeks(path) => socket(path, reconnect()),
+            };
+            command.args(["-serial", &serial]);
         }
         let create = |name: &str| {
             let file = File::create(folder.join(name));
@@ -121,7 +118,7 @@ impl Emulator {
         })?;
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        ALIVE.lock().unwrap_or_else(PoisonError::into_inner).insert(number, child);
+        locked(&ALIVE).insert(number, child);
         Ok(Self { number, folder: folder.into() })
     }
 
@@ -141,7 +138,7 @@ impl Emulator {
     /// Whether it still runs.
     #[must_use]
     pub fn runs(&self) -> bool {
-        let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut alive = locked(&ALIVE);
         alive.get_mut(&self.number).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
     }
 
@@ -158,7 +155,7 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        let child = ALIVE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        let child = locked(&ALIVE).remove(&self.number);
         child.into_iter().for_each(end);
     }
 }

@@ -26,7 +26,7 @@ mod switchboard;
 
 pub use accident::{Accident, AccidentError, Until};
 pub use account::{Account, Basis};
-pub use client::{Client, Reading, Said, Silence};
+pub use client::{Client, Reading, Silence};
 pub use connected::{ConnectError, Connected};
 pub use course::{Course, CourseError, patient};
 pub use emulated::{Emulated, FleetError};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use lopa_core::exchange::Micros;
 use lopa_core::wire::{self, Answer, Body, FrameReader, HOST, Message, Reply, Seal};
 
-use super::client::{Client, Heard, Said};
+use super::client::{Client, Heard};
 use super::port::{BREATH, Stream, idle};
 use crate::network::{Faults, FaultyLine};
 
@@ -31,13 +31,6 @@ enum End {
     Wire(u32, u32),
 }
 
-/// One direction between two neighbours.
-#[derive(Debug)]
-struct Way {
-    line: FaultyLine,
-    cut: bool,
-}
-
 /// What the host did with frames between nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
@@ -49,24 +42,18 @@ pub struct Passed {
     pub dropped: u64,
 }
 
-#[derive(Debug, Default)]
-struct Counts {
-    frames: AtomicU64,
-    spoiled: AtomicU64,
-    dropped: AtomicU64,
-}
-
 #[derive(Debug)]
 struct Shared {
     /// The nodes that receive a node's frames through the host; none where nodes have lines of their own.
     routes: Vec<Vec<u32>>,
     outboxes: Mutex<BTreeMap<End, SyncSender<Vec<u8>>>>,
-    ways: Mutex<BTreeMap<(u32, u32), Way>>,
+    /// Every direction between two neighbours.
+    ways: Mutex<BTreeMap<(u32, u32), FaultyLine>>,
     faults: Faults,
     seed: u64,
     /// How frames are sealed.
     seal: Seal,
-    counts: Counts,
+    passed: Mutex<Passed>,
     /// Frames between nodes as they came, while they are recorded.
     recording: Mutex<Option<Vec<Recorded>>>,
 }
@@ -90,7 +77,7 @@ pub struct Switchboard {
     lines: BTreeMap<End, (Arc<AtomicBool>, Vec<JoinHandle<()>>)>,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What a thread that panicked held is still whole: it is changed in single steps.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -108,7 +95,7 @@ impl Switchboard {
             faults,
             seed,
             seal,
-            counts: Counts::default(),
+            passed: Mutex::default(),
             recording: Mutex::default(),
         };
         Self { shared: Arc::new(shared), lines: BTreeMap::new() }
@@ -141,39 +128,35 @@ impl Switchboard {
 
     /// Lets go of all lines of a node.
     pub fn detach(&mut self, node: u32) {
-        let own: Vec<End> = self
-            .lines
-            .keys()
-            .copied()
-            .filter(|end| matches!(end, End::Host(n) | End::Wire(n, _) if *n == node))
-            .collect();
-        own.into_iter().for_each(|end| self.hang_up(end));
+        self.hang_up(|end| matches!(end, End::Host(n) | End::Wire(n, _) if *n == node));
     }
 
-    /// Cuts both directions between two neighbours, or mends them.
+    /// Cuts both directions between two neighbours, or repairs them.
     pub fn cut(&self, a: u32, b: u32, cut: bool) {
+        let always = cut.then_some(0..Micros::MAX).into_iter().collect();
+        let faults = Faults { cut: always, ..self.shared.faults.clone() };
         let mut ways = locked(&self.shared.ways);
         for (from, to) in [(a, b), (b, a)] {
-            self.shared.way(&mut ways, from, to).cut = cut;
+            self.shared.way(&mut ways, from, to).set_faults(faults.clone());
         }
     }
 
     /// What was done with frames so far.
     #[must_use]
     pub fn passed(&self) -> Passed {
-        let Counts { frames, spoiled, dropped } = &self.shared.counts;
-        let [frames, spoiled, dropped] =
-            [frames, spoiled, dropped].map(|count| count.load(Ordering::Relaxed));
-        Passed { frames, spoiled, dropped }
+        *locked(&self.shared.passed)
     }
 
-    fn hang_up(&mut self, end: End) {
-        locked(&self.shared.outboxes).remove(&end);
-        if let Some((closed, threads)) = self.lines.remove(&end) {
-            closed.store(true, Ordering::Relaxed);
-            // A thread that panicked has said so.
-            threads.into_iter().for_each(|thread| drop(thread.join()));
-        }
+    fn hang_up(&mut self, which: impl Fn(&End) -> bool) {
+        locked(&self.shared.outboxes).retain(|end, _| !which(end));
+        let lines = std::mem::take(&mut self.lines);
+        let (gone, kept): (BTreeMap<_, _>, _) = lines.into_iter().partition(|(end, _)| which(end));
+        self.lines = kept;
+        // First all, then wait: each needs a moment to notice.
+        gone.values().for_each(|(closed, _)| closed.store(true, Ordering::Relaxed));
+        let threads = gone.into_values().flat_map(|(_, threads)| threads);
+        // A thread that panicked has said so.
+        threads.for_each(|thread| drop(thread.join()));
     }
 
     /// Starts the two threads of a line.
@@ -183,7 +166,7 @@ impl Switchboard {
         stream: Stream,
         frame: impl FnMut(&[u8]) + Send + 'static,
     ) -> (SyncSender<Vec<u8>>, Arc<AtomicBool>) {
-        self.hang_up(end);
+        self.hang_up(|other| *other == end);
         let (outbox, waiting) = mpsc::sync_channel(WAITING);
         let closed = Arc::new(AtomicBool::new(false));
         let Stream { reader, writer } = stream;
@@ -227,46 +210,43 @@ impl Drop for Eavesdropper {
 
 impl Drop for Switchboard {
     fn drop(&mut self) {
-        // First all, then wait: each needs a moment to notice.
-        self.lines.values().for_each(|(closed, _)| closed.store(true, Ordering::Relaxed));
-        let ends: Vec<End> = self.lines.keys().copied().collect();
-        ends.into_iter().for_each(|end| self.hang_up(end));
+        self.hang_up(|_| true);
     }
 }
 
 impl Shared {
-    fn way<'w>(&self, ways: &'w mut BTreeMap<(u32, u32), Way>, from: u32, to: u32) -> &'w mut Way {
+    fn way<'w>(
+        &self,
+        ways: &'w mut BTreeMap<(u32, u32), FaultyLine>,
+        from: u32,
+        to: u32,
+    ) -> &'w mut FaultyLine {
         ways.entry((from, to)).or_insert_with(|| {
             // A number of its own for each direction, the same in every run.
             let number = from.wrapping_mul(0x1_0000).wrapping_add(to);
-            Way { line: FaultyLine::new(self.faults.clone(), self.seed, number), cut: false }
+            FaultyLine::new(self.faults.clone(), self.seed, number)
         })
     }
 
     /// Passes a frame on to one neighbour, through whatever its way does to it.
     fn pass(&self, from: u32, to: u32, end: End, frame: &[u8]) {
-        let Counts { frames, spoiled, dropped } = &self.counts;
         if let Some(recording) = &mut *locked(&self.recording) {
             recording.push(Recorded { from, to, frame: frame.to_vec() });
         }
-        let mut arrived = Vec::new();
-        {
+        let arrived: Vec<Vec<u8>> = {
             let mut ways = locked(&self.ways);
             let way = self.way(&mut ways, from, to);
-            if !way.cut {
-                way.line.send(frame, 0);
-                arrived.extend(std::iter::from_fn(|| way.line.receive(Micros::MAX)));
-            }
-        }
-        let whole = arrived.len() == 1 && arrived[0] == frame;
-        frames.fetch_add(1, Ordering::Relaxed);
-        spoiled.fetch_add(u64::from(!whole), Ordering::Relaxed);
+            way.send(frame, 0);
+            std::iter::from_fn(|| way.receive(Micros::MAX)).collect()
+        };
+        let spoiled = arrived.len() != 1 || arrived[0] != frame;
         let outbox = locked(&self.outboxes).get(&end).cloned();
-        for bytes in arrived {
-            if outbox.as_ref().is_none_or(|outbox| outbox.try_send(bytes).is_err()) {
-                dropped.fetch_add(1, Ordering::Relaxed);
-            }
-        }
+        let lost = |bytes| outbox.as_ref().is_none_or(|outbox| outbox.try_send(bytes).is_err());
+        let dropped = arrived.into_iter().map(lost).filter(|lost| *lost).count();
+        let mut passed = locked(&self.passed);
+        passed.frames += 1;
+        passed.spoiled += u64::from(spoiled);
+        passed.dropped += dropped as u64;
     }
 
     /// What came on a node's link 0: a reply is for the host, all else for neighbours.
@@ -278,14 +258,13 @@ impl Shared {
         let message = bytes.as_deref().map(wire::decode);
         let Some(Ok(Message { sender, epoch, body, .. })) = message else {
             // Damaged on its way here, of a node with another key, or garbage of a board that boots.
-            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            locked(&self.passed).dropped += 1;
             return;
         };
         let to = match body {
             Body::Reply(reply) => {
-                let (tag, said) = (reply.tag, Said::from(reply.answer));
                 // If the receiver is gone, the reply does not matter.
-                let _ = replies.send(Heard { sender, epoch, tag, said });
+                let _ = replies.send(Heard::new(sender, epoch, &reply));
                 return;
             }
             Body::Data(_) | Body::Ack(_) => None,

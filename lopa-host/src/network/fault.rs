@@ -98,14 +98,8 @@ impl FaultyLine {
 
     /// Frames in flight.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.flying.len()
-    }
-
-    /// Whether no frame is in flight.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.flying.is_empty()
     }
 
     fn chance(&mut self, chance: f32) -> bool {

@@ -454,22 +454,11 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
         self.members[number].exchange.pause(paused);
     }
 
-    /// Changes the faults of the line from one node to another, in that direction only.
-    pub fn set_faults_one_way(&mut self, from: usize, to: usize, faults: &Faults) {
-        for port in self.ports.iter_mut().filter(|port| port.from == from) {
-            for receiver in port.to.iter_mut().filter(|receiver| receiver.node == to) {
-                receiver.line.set_faults(faults.clone());
-            }
-        }
-    }
-
-    /// Changes the faults of all lines between two groups of nodes, in both directions.
-    pub fn set_faults(&mut self, between: impl Fn(usize, usize) -> bool, faults: &Faults) {
+    /// Changes the faults of the lines that `which` picks by their sender and receiver.
+    pub fn set_faults(&mut self, which: impl Fn(usize, usize) -> bool, faults: &Faults) {
         for port in &mut self.ports {
-            for to in &mut port.to {
-                if between(port.from, to.node) || between(to.node, port.from) {
-                    to.line.set_faults(faults.clone());
-                }
+            for to in port.to.iter_mut().filter(|to| which(port.from, to.node)) {
+                to.line.set_faults(faults.clone());
             }
         }
     }
@@ -512,7 +501,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     /// Frames on their way.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.ports.iter().flat_map(|port| &port.to).map(|to| to.line.len()).sum()
+        self.ports.iter().flat_map(|port| &port.to).map(|to| to.line.in_flight()).sum()
     }
 }
 

@@ -19,7 +19,6 @@ pub use linked::{LINKS, LinkedNetwork, Linking, Recorded};
 pub use lopa_core::blob::Wiring;
 pub use node::{SimulatedNode, Simulation};
 
-use std::iter::Sum;
 use std::ops::Add;
 
 /// What nodes sent over their links.
@@ -36,11 +35,5 @@ impl Add for Traffic {
 
     fn add(self, other: Self) -> Self {
         Self { bytes: self.bytes + other.bytes, frames: self.frames + other.frames }
-    }
-}
-
-impl Sum for Traffic {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), Add::add)
     }
 }

@@ -8,7 +8,7 @@ use lopa_core::batch::Sampler;
 use lopa_core::network::Edge;
 use lopa_core::problems::Quadratic;
 
-use super::{Algorithm, AlgorithmName, AlgorithmTable, Batch, Truncation, build};
+use super::{Algorithm, AlgorithmName, AlgorithmTable, Batch, Key, Truncation, build};
 use crate::numerics::vector::mean;
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
 use crate::topology::Topology;
@@ -18,24 +18,22 @@ const NODES: u32 = 6;
 const TERMS: u32 = 40;
 
 /// A table with steps that suit the quadratics, and series without chance.
-pub(super) fn table(name: AlgorithmName) -> AlgorithmTable {
+fn table(name: AlgorithmName) -> AlgorithmTable {
     let about = name.about();
-    let takes = |key: &str| {
-        let optional = about.takes.iter().map(|(key, _)| key);
-        about.needs.iter().chain(optional).any(|other| other.name() == key)
-    };
-    let step = |key: &str, value: f32| takes(key).then_some(value);
+    let takes =
+        |key: Key| about.needs.contains(&key) || about.takes.iter().any(|(other, _)| *other == key);
+    let step = |key: Key, value: f32| takes(key).then_some(value);
     AlgorithmTable {
         name,
         alpha: 0.05,
-        beta: step("beta", 0.3),
-        lambda: step("lambda", 0.4),
-        gamma: step("gamma", 0.3),
-        tau: step("tau", 0.5),
-        inner_gamma: step("inner_gamma", 0.6),
-        inner_steps: takes("inner_steps").then_some(3),
-        hessian_steps: takes("hessian_steps").then_some(TERMS),
-        truncation: takes("truncation").then_some(Truncation::Fixed),
+        beta: step(Key::Beta, 0.3),
+        lambda: step(Key::Lambda, 0.4),
+        gamma: step(Key::Gamma, 0.3),
+        tau: step(Key::Tau, 0.5),
+        inner_gamma: step(Key::InnerGamma, 0.6),
+        inner_steps: takes(Key::InnerSteps).then_some(3),
+        hessian_steps: takes(Key::HessianSteps).then_some(TERMS),
+        truncation: takes(Key::Truncation).then_some(Truncation::Fixed),
         batch: Batch::Full,
     }
 }
@@ -67,10 +65,23 @@ impl Setting {
         (0..rounds).for_each(|_| network.step().unwrap());
         network
     }
+
+    /// What each node's neighbours pull its vector by: Σ_j w_ij (a_j - a).
+    fn pulls(&self, vectors: &[&[f32]]) -> Vec<Vec<f64>> {
+        let mut pulls: Vec<_> = vectors.iter().map(|vector| vec![0.0; vector.len()]).collect();
+        for edge in &self.edges {
+            let (own, other) = (edge.node as usize, edge.neighbour as usize);
+            let pair = vectors[own].iter().zip(vectors[other]);
+            for (pull, (own, other)) in pulls[own].iter_mut().zip(pair) {
+                *pull += f64::from(edge.weight) * (f64::from(*other) - f64::from(*own));
+            }
+        }
+        pulls
+    }
 }
 
 /// The largest difference of two vectors' elements.
-fn apart(a: &[f32], b: &[f64]) -> f64 {
+fn apart<A: Copy + Into<f64>, B: Copy + Into<f64>>(a: &[A], b: &[B]) -> f64 {
     assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
+    a.iter().zip(b).map(|(&a, &b)| (a.into() - b.into()).abs()).fold(0.0, f64::max)
 }

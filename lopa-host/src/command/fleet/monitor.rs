@@ -59,7 +59,7 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
         let own = &mut health[turn as usize];
         if statuses[turn as usize].is_some() {
             own.counters = fleet.client(turn).and_then(|client| client.counters().ok());
-            own.loss = fleet.loss(prepared, turn).ok().flatten();
+            own.loss = fleet.loss(prepared, turn);
         }
         bars.show(&statuses, &|node| health[node].words());
         if done(&statuses) {
@@ -79,7 +79,7 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
     // One last request to all, so that the final report is complete.
     let mut text = String::new();
     for node in 0..nodes {
-        let loss = fleet.loss(prepared, node).ok().flatten();
+        let loss = fleet.loss(prepared, node);
         let client = fleet.client(node);
         let counters = client.and_then(|client| client.counters().ok());
         let words = Health { counters, loss, neighbours: health[node as usize].neighbours }.words();
