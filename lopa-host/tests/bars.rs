@@ -143,7 +143,7 @@ fn names_stay_words() {
     };
     let svg = all.svg();
     assert!(pieces(&svg).len() == 2 && !svg.contains("<script") && png(&svg, 1.0).is_ok());
-    let figures = vec![Figure::new("labels", Vec::new(), all)];
+    let figures = vec![Figure::new("labels", Vec::new(), Drawing::Bars(all))];
     let page = Report { figures, ..Report::default() }.html();
     assert!(!page.contains("<script") && page.contains("<h3>&lt;script&gt;"));
 }

@@ -186,7 +186,7 @@ fn numbers_of_a_file_that_are_none() {
     put("x0.csv", "1,2,three");
     place.refuses("x0 = -3.0", "x0 = \"x0.csv\"", "number 3 is \"three\"");
     put("x0.csv", "1,2");
-    place.refuses("x0 = -3.0", "x0 = \"x0.csv\"", "run.x0 has 2 numbers, 24 are needed");
+    place.refuses("x0 = -3.0", "x0 = \"x0.csv\"", "run.x0 has 2 numbers, but 24 are needed");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_resume_of_something_else() {
         ("[run]", "[links]\n[run]", "the table [links]"),
         ("record_every = 20", "record_every = 10", "record_every"),
         ("\"ring\"", "\"path\"", "the network or the data"),
-        ("iterations = 60", "iterations = 50", "has completed 60 rounds already"),
+        ("iterations = 60", "iterations = 50", "has already completed 60 rounds"),
     ] {
         write(&NETWORK.replace(from, to));
         place.refuses_command(resume, said);

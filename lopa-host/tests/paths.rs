@@ -7,7 +7,7 @@ use crate::common::network;
 use lopa_host::config::Experiment;
 use lopa_host::record::Record;
 use lopa_host::report::Outputs;
-use lopa_host::run::Prepared;
+use lopa_host::run::{Options, Prepared};
 
 /// Six nodes, eighty rounds, and other words.
 fn eighty_rounds(changes: &[(&str, &str)]) -> String {
@@ -30,7 +30,9 @@ struct Ran {
 /// Runs a file; the bytes are those of `state.json`.
 fn run(text: &str, out: &Path) -> (Ran, Vec<u8>) {
     let prepared = Prepared::new(Experiment::parse(text).unwrap()).unwrap();
-    let outcome = prepared.run(&Outputs::new(out).unwrap(), |_| ()).unwrap();
+    let outputs = Outputs::new(out).unwrap();
+    let options = Options { outputs: Some(&outputs), ..Options::default() };
+    let outcome = prepared.run(options, |_| ()).unwrap();
     let ran = Ran { record: outcome.record, finished: outcome.finished, losses: outcome.losses };
     (ran, fs::read(out.join("state.json")).unwrap())
 }
@@ -148,7 +150,8 @@ fn exact_metrics_fall_and_survive_a_resume() {
     let out = dir.path().join("parts");
     run(&text.replace("iterations = 400", "iterations = 160"), &out);
     let prepared = Prepared::new(Experiment::parse(&text).unwrap()).unwrap();
-    let options = lopa_host::run::Options { resume: true, stop: None };
-    let resumed = prepared.run_with(&Outputs::new(&out).unwrap(), options, |_| ()).unwrap();
+    let outputs = Outputs::new(&out).unwrap();
+    let options = Options { outputs: Some(&outputs), resume: true, stop: None };
+    let resumed = prepared.run(options, |_| ()).unwrap();
     assert_eq!(resumed.record, outcome.record);
 }

@@ -306,7 +306,7 @@ fn a_run_looks_the_same_in_every_chart() {
     assert_eq!(looks("train_accuracy"), [("whole".into(), 1)]);
     let svg = &figures[0].drawing.svg();
     assert!(svg.contains("#0072b2") && svg.contains("#d55e00") && svg.contains("stroke-dasharray"));
-    assert!(averaged(&[], "iteration").is_empty());
+    assert!(averaged::<&str>(&[], "iteration").is_empty());
 }
 
 #[test]

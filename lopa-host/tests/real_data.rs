@@ -19,8 +19,7 @@ use lopa_host::data::{
     Dataset, Deal, LabelRatio, Partition, Shard, Values, cifar, covtype, mnist, standardise,
 };
 use lopa_host::network::Simulation;
-use lopa_host::report::Outputs;
-use lopa_host::run::Prepared;
+use lopa_host::run::{Options, Prepared};
 use lopa_host::topology::Topology;
 use lopa_tests::real_data::data_set;
 
@@ -147,10 +146,8 @@ fn ten_nodes_tell_zeros_from_ones() {
         );
         let mut experiment = Experiment::parse(&text).unwrap();
         experiment.data.dir = Some(dir.clone());
-        let out = tempfile::tempdir().unwrap();
-        let outputs = Outputs::new(out.path()).unwrap();
         let prepared = Prepared::new(experiment).unwrap();
-        let record = prepared.run(&outputs, |_| ()).unwrap().record;
+        let record = prepared.run(Options::default(), |_| ()).unwrap().record;
         let accuracy = record.last("test_accuracy").unwrap();
         assert!(accuracy >= 0.998, "{name}: {accuracy}");
     }

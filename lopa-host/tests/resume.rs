@@ -52,21 +52,28 @@ fn prepared(text: &str) -> Prepared {
     Prepared::new(Experiment::parse(text).unwrap()).unwrap()
 }
 
+/// Runs to the end.
+fn run(text: &str, out: &Path, resume: bool) {
+    let outputs = Outputs::new(out).unwrap();
+    let options = Options { outputs: Some(&outputs), resume, stop: None };
+    prepared(text).run(options, |_| ()).unwrap();
+}
+
 /// Runs to `stop`, then to the end.
 fn in_two_parts(text: &str, stop: u64, out: &Path) {
     let flag = AtomicBool::new(false);
     let outputs = Outputs::new(out).unwrap();
-    let options = Options { resume: false, stop: Some(&flag) };
+    let outputs = Some(&outputs);
+    let options = Options { outputs, resume: false, stop: Some(&flag) };
     let prepared = prepared(text);
-    let first = prepared
-        .run_with(&outputs, options, |round| flag.store(round + 1 >= stop, Ordering::Relaxed))
-        .unwrap();
+    let first =
+        prepared.run(options, |round| flag.store(round + 1 >= stop, Ordering::Relaxed)).unwrap();
     assert_eq!((first.round, first.finished), (stop, false));
     assert_eq!(first.record.rows().last().unwrap()[0], Some(stop as f64));
     assert!(read(out, "summary.json").contains("\"finished\":false"));
     assert!(read(out, "state.json").starts_with(&format!("{{\"iteration\":{stop},")));
-    let options = Options { resume: true, stop: None };
-    let second = prepared.run_with(&outputs, options, |_| ()).unwrap();
+    let options = Options { outputs, resume: true, stop: None };
+    let second = prepared.run(options, |_| ()).unwrap();
     assert!(second.finished);
 }
 
@@ -79,7 +86,7 @@ fn a_stop_anywhere_leaves_no_trace() {
         ("links", ninety_rounds(&[("[run]", LINKS)]), true),
     ] {
         let whole = dir.path().join(name);
-        prepared(&text).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
+        run(&text, &whole, false);
         for stop in [1, 20, 37, 89] {
             let parts = dir.path().join(format!("{name}-{stop}"));
             in_two_parts(&text, stop, &parts);
@@ -92,15 +99,13 @@ fn a_stop_anywhere_leaves_no_trace() {
 fn a_run_can_be_made_longer() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
-    prepared(&ninety_rounds(&[])).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
-    let outputs = Outputs::new(&parts).unwrap();
+    run(&ninety_rounds(&[]), &whole, false);
     let short = ninety_rounds(&[("iterations = 90", "iterations = 50")]);
-    prepared(&short).run(&outputs, |_| ()).unwrap();
-    let options = Options { resume: true, stop: None };
-    prepared(&ninety_rounds(&[])).run_with(&outputs, options, |_| ()).unwrap();
+    run(&short, &parts, false);
+    run(&ninety_rounds(&[]), &parts, true);
     assert_same(&whole, &parts, true);
     // Nothing left to do is fine too.
-    prepared(&ninety_rounds(&[])).run_with(&outputs, options, |_| ()).unwrap();
+    run(&ninety_rounds(&[]), &parts, true);
     assert_same(&whole, &parts, true);
 }
 

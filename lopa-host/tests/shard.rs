@@ -8,7 +8,7 @@ use lopa_core::node::Neighbour;
 use lopa_core::problems::AnyProblem;
 use lopa_host::chips::{ChipError, Form, Limits, Loaded, blobs};
 use lopa_host::config::Experiment;
-use lopa_host::run::Prepared;
+use lopa_host::run::{Options, Prepared};
 
 fn file(problem: &str, algorithm: &str, more: &str, x0: &str) -> String {
     format!(
@@ -208,7 +208,7 @@ fn the_bytes_of_the_budget_are_the_bytes_on_the_wire() {
         let prepared = prepared(&file(problem, algorithm, &links, "0.5"));
         let blobs = blobs(&prepared, Limits::default(), Form::default()).unwrap();
         let told: u64 = blobs.iter().map(|blob| blob.budget.sent).sum();
-        let outcome = prepared.measure(None, |_| ()).unwrap();
+        let outcome = prepared.run(Options::default(), |_| ()).unwrap();
         let bytes = outcome.record.values("bytes").unwrap().last().copied().flatten().unwrap();
         let ratio = bytes / 30.0 / told as f64;
         // Greetings, and acknowledgements that find no data to ride on, come on top.

@@ -8,7 +8,7 @@ use lopa_core::node::Scheme;
 use lopa_host::campaign::{CheckRuns, Checks};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::{Choice, Metric};
-use lopa_host::run::Prepared;
+use lopa_host::run::{Options, Prepared};
 use lopa_host::theory::{Check, Corollary, Ended, Theory, Verdict};
 
 /// Different quadratics, whose constants can be measured exactly.
@@ -174,7 +174,8 @@ fn noisy_runs_stay_below_the_bound() {
     let mut experiment = Experiment::parse(&text).unwrap();
     experiment.run.metrics = Choice::These(vec![Metric::Hypergradient]);
     experiment.run.record_every = 1;
-    let record = Prepared::new(experiment).unwrap().measure(None, |_| ()).unwrap().record;
+    let own_run = Prepared::new(experiment).unwrap();
+    let record = own_run.run(Options::default(), |_| ()).unwrap().record;
     let figures: Vec<f64> =
         record.values("hypergradient").unwrap().iter().map(|figure| figure.unwrap()).collect();
     assert_eq!(figures.len(), 61, "rounds 0 to 60");

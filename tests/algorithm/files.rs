@@ -10,7 +10,7 @@ use crate::reference::losses::{Loss, Problem, Samples};
 use crate::reference::{Lists, distance, exact};
 use lopa_host::config::Experiment;
 use lopa_host::report::Outputs;
-use lopa_host::run::Prepared;
+use lopa_host::run::{Options, Prepared};
 
 const NODES: usize = 4;
 const WIDTH: usize = 5;
@@ -74,7 +74,9 @@ fn a_file_reproduces_algorithm_one() {
         for (name, tracking) in [("lopa-lg", false), ("lopa-gt", true)] {
             let prepared = Prepared::new(experiment(dir.path(), kind, name)).unwrap();
             let out = dir.path().join(name);
-            let rows = prepared.run(&Outputs::new(&out).unwrap(), |_| ()).unwrap();
+            let outputs = Outputs::new(&out).unwrap();
+            let options = Options { outputs: Some(&outputs), ..Options::default() };
+            let rows = prepared.run(options, |_| ()).unwrap();
             assert_eq!(rows.record.rows().len() as u64, 1 + ITERATIONS / 50);
 
             let steps = [0.1_f32, 0.1, 0.08, 0.4, 0.5].map(f64::from);
@@ -114,7 +116,9 @@ fn with_threads(threads: usize, experiment: &Experiment, out: &Path) -> Vec<u8> 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let prepared = Prepared::new(experiment.clone()).unwrap();
-        prepared.run(&Outputs::new(out).unwrap(), |_| ()).unwrap();
+        let outputs = Outputs::new(out).unwrap();
+        let options = Options { outputs: Some(&outputs), ..Options::default() };
+        prepared.run(options, |_| ()).unwrap();
     });
     fs::read(out.join("state.json")).unwrap()
 }

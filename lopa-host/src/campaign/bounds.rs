@@ -62,14 +62,6 @@ impl Checks {
     }
 }
 
-/// One run.
-#[derive(Clone, Copy)]
-struct Job {
-    scheme: Scheme,
-    steps: StepSizes,
-    seed: u64,
-}
-
 /// In f32, as nodes have them; `None` if one underflows.
 fn steps(corollary: &Corollary) -> Option<StepSizes> {
     let Corollary { alpha, beta, lambda, gamma, tau, .. } = *corollary;
@@ -92,12 +84,6 @@ impl<'p> CheckRuns<'p> {
             own: own(),
             seeds: if random { seeds.max(1) } else { 1 },
         }
-    }
-
-    /// The number of seeds of each run: one with full batches.
-    #[must_use]
-    pub const fn seeds(&self) -> u16 {
-        self.seeds
     }
 
     /// The total number of rounds.
@@ -124,17 +110,15 @@ impl<'p> CheckRuns<'p> {
     ) -> Result<Option<Checks>, RunError> {
         let samples = self.prepared.material().samples()?;
         let mut jobs = Vec::new();
-        for (kind, (scheme, steps)) in
-            self.kinds().into_iter().enumerate().filter_map(|(i, k)| Some((i, k?)))
-        {
-            let seeds = self.prepared.experiment().for_seeds(self.seeds).map(|own| own.run.seed);
-            jobs.extend(seeds.map(|seed| (kind, Job { scheme, steps, seed })));
+        for own in self.prepared.experiment().for_seeds(self.seeds) {
+            let kinds = self.kinds().into_iter().enumerate();
+            jobs.extend(kinds.filter_map(|(kind, steps)| Some((kind, steps?, own.run.seed))));
         }
+        let go = |&(_, steps, seed): &_| self.go(steps, seed, &samples, stop, &tick);
         // In order, whatever the threads do.
-        let ended: Vec<Result<Option<Ended>, RunError>> =
-            jobs.par_iter().map(|(_, job)| self.go(job, &samples, stop, &tick)).collect();
+        let ended: Vec<Result<Option<Ended>, RunError>> = jobs.par_iter().map(go).collect();
         let mut kinds: [Vec<Ended>; 3] = Default::default();
-        for ((kind, _), ended) in jobs.iter().zip(ended) {
+        for ((kind, ..), ended) in jobs.iter().zip(ended) {
             let Some(ended) = ended? else { return Ok(None) };
             kinds[*kind].push(ended);
         }
@@ -161,12 +145,12 @@ impl<'p> CheckRuns<'p> {
     /// One run; `None` if it was stopped.
     fn go<'a>(
         &'a self,
-        job: &Job,
+        (scheme, steps): (Scheme, StepSizes),
+        seed: u64,
         samples: &[NodeSamples<'a>],
         stop: &AtomicBool,
         tick: &(impl Fn() + Sync),
     ) -> Result<Option<Ended>, RunError> {
-        let Job { scheme, steps, seed } = *job;
         let mut network = self.prepared.simulation_with(samples, scheme, steps, seed)?;
         let (mut exact, mut tally) = (Exact::default(), Tally::default());
         let rounds = self.prepared.experiment().run.iterations;
@@ -305,15 +289,8 @@ mod tests {
         let zero = [0.0; 4];
         // 5e-9 is less than half of the last place of 1, but not of 0; 4e-7 is enough; where y is 0 no step is lost.
         let (x, y) = ([1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, -80.0]);
-        let state = State {
-            round: 1,
-            epoch: lopa_core::epoch::Epoch::FIRST,
-            x: &x,
-            theta: &zero,
-            v: &zero,
-            z: &y,
-            y: &y,
-        };
+        let epoch = lopa_core::epoch::Epoch::FIRST;
+        let state = State { round: 1, epoch, x: &x, theta: &zero, v: &zero, z: &y, y: &y };
         let mut tally = Tally::default();
         tally.steps(&state, &steps);
         assert_eq!((tally.steps, tally.lost), (3, 1));

@@ -35,7 +35,7 @@ pub enum CampaignError {
     )]
     Values(String),
     /// More combinations than anyone would wait for.
-    #[error("{0} runs are too many: at most {MOST_RUNS}, try fewer values or seeds")]
+    #[error("{0} runs are too many, at most {MOST_RUNS} are allowed: try fewer values or seeds")]
     TooMany(usize),
     /// The metric was not measured.
     #[error("this network has no {}: judge by another metric", .0.name())]

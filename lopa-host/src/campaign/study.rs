@@ -7,7 +7,7 @@ use super::{CampaignError, Trial, Tune};
 use crate::config::Experiment;
 use crate::record::Record;
 use crate::report::{self, Figure};
-use crate::run::{Outcome, Prepared, RunError};
+use crate::run::{Options, Outcome, Prepared, RunError};
 
 /// One algorithm in one case.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,21 +47,13 @@ pub struct Plan {
 
 /// How far a study is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// Trials of the search for step sizes.
-    Trials {
-        /// How many are done.
-        done: u64,
-        /// Of how many.
-        all: u64,
-    },
-    /// Rounds of the measured runs.
-    Rounds {
-        /// How many are done.
-        done: u64,
-        /// Of how many.
-        all: u64,
-    },
+pub struct Progress {
+    /// What is counted: first the trials of the search for step sizes, then the rounds of the measured runs.
+    pub what: &'static str,
+    /// How many are done.
+    pub done: u64,
+    /// Of how many.
+    pub all: u64,
 }
 
 /// What a study measured.
@@ -103,7 +95,7 @@ impl Plan {
         let done = AtomicU64::new(0);
         let tick = || {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            observe(Progress::Trials { done, all });
+            observe(Progress { what: "trials", done, all });
         };
         let mut found = Vec::new();
         for arm in &mut self.arms {
@@ -129,6 +121,7 @@ impl Plan {
         let rounds: u64 = self.arms.iter().map(|arm| arm.experiment.run.iterations).sum();
         let all = rounds * u64::from(self.seeds);
         let (mut results, mut labels, mut cases) = (Results::new(), Vec::new(), Vec::new());
+        let options = Options { stop: Some(stop), ..Options::default() };
         let mut before = 0;
         for arm in &self.arms {
             let wrong = |error: RunError| CampaignError::from(error).of(&arm.name);
@@ -139,8 +132,10 @@ impl Plan {
                     labels.extend(dealt(&prepared, &arm.case, cases.len()));
                     cases.push(&arm.case);
                 }
-                let tick = |round| observe(Progress::Rounds { done: before + round, all });
-                match prepared.measure(Some(stop), tick) {
+                let tick = |round| {
+                    observe(Progress { what: "rounds", done: before + round, all });
+                };
+                match prepared.run(options, tick) {
                     Ok(Outcome { finished: false, .. }) => return Ok(None),
                     Ok(Outcome { record, .. }) => records.push(Some(record)),
                     Err(RunError::Diverged(_)) => records.push(None),
@@ -176,19 +171,11 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::metrics::Metric;
-    use crate::record::Over;
+    use crate::campaign::tune::tests::tune;
 
     /// Two arms on two seeds; the second is tuned in three trials.
     fn plan() -> Plan {
-        let text = "[network]\nnodes = 4\n[problem]\nkind = \"quadratic\"\nouter = 3\ninner = 2\n\
-            [algorithm]\nname = \"dgd\"\nalpha = 0.0001\n[run]\niterations = 9\n";
-        let experiment = Experiment::parse(text).unwrap();
-        let (metric, over, range) = (Metric::OuterLoss, Over::Last, [0.01, 0.1]);
-        let search = |experiment: Experiment| {
-            let outer_range = range;
-            Tune { experiment, trials: 3, seed: 1, seeds: 1, metric, over, range, outer_range }
-        };
+        let tuned = Tune { trials: 3, seed: 1, range: [0.01, 0.1], ..tune("dgd", "") };
         let arm = |name: &str, search| Arm {
             name: name.into(),
             variant: name.into(),
@@ -196,9 +183,9 @@ mod tests {
             quantity: String::new(),
             at: None,
             search,
-            experiment: experiment.clone(),
+            experiment: tuned.experiment.clone(),
         };
-        let arms = vec![arm("given", None), arm("tuned", Some(search(experiment.clone())))];
+        let arms = vec![arm("given", None), arm("tuned", Some(tuned.clone()))];
         Plan { arms, seeds: 2, labels: false }
     }
 
@@ -214,9 +201,9 @@ mod tests {
         assert_eq!(measured.searches.len(), 1);
         assert_ne!(measured.arms[0].experiment.algorithm, measured.arms[1].experiment.algorithm);
         let seen = seen.into_inner().unwrap();
-        // Three trials, the best one again, and that one again; two arms on two seeds of nine rounds.
-        assert!(seen.contains(&Progress::Trials { done: 5, all: 5 }), "{seen:?}");
-        assert_eq!(seen.last(), Some(&Progress::Rounds { done: 36, all: 36 }));
+        // Three trials, the best one again, and that one again; two arms on two seeds of ninety rounds.
+        assert!(seen.contains(&Progress { what: "trials", done: 5, all: 5 }), "{seen:?}");
+        assert_eq!(seen.last(), Some(&Progress { what: "rounds", done: 360, all: 360 }));
     }
 
     #[test]

@@ -8,10 +8,11 @@ use rayon::prelude::*;
 use super::{CampaignError, MOST_RUNS};
 use crate::algorithms::{AlgorithmName, AlgorithmTable, Key};
 use crate::config::Experiment;
-use crate::metrics::{Choice, Metric, column};
+use crate::csv;
+use crate::metrics::{Choice, Metric};
 use crate::numerics::{Spread, spread};
 use crate::record::Record;
-use crate::run::{Outcome, Prepared, RunError};
+use crate::run::{Options, Outcome, Prepared, RunError};
 
 /// Values to try: `0.1,0.2,0.5`, or `0.01:1:5` for five values from 0.01 to 1, evenly spaced on a logarithmic scale.
 ///
@@ -126,16 +127,19 @@ impl Sweep {
         let mut by_seed = Vec::new();
         for experiment in experiment.for_seeds(self.seeds) {
             let prepared = Prepared::new(experiment)?;
-            let all = algorithms.iter().map(|algorithm| prepared.retuned(algorithm.clone()));
-            by_seed.push(all.collect::<Result<Vec<Prepared>, _>>()?);
+            let with = |own: &AlgorithmTable| {
+                prepared.with(|experiment| experiment.algorithm = own.clone())
+            };
+            by_seed.push(algorithms.iter().map(with).collect::<Result<Vec<_>, _>>()?);
         }
         let jobs: Vec<(usize, &Prepared)> =
             by_seed.iter().flat_map(|cells| cells.iter().enumerate()).collect();
+        let options = Options { stop: Some(stop), ..Options::default() };
         let run = |(cell, prepared): &(usize, &Prepared)| {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let record = prepared.measure(Some(stop), |_| ()).map(Outcome::complete);
+            let record = prepared.run(options, |_| ()).map(Outcome::complete);
             tick();
             Some((*cell, record))
         };
@@ -179,26 +183,22 @@ impl Sweep {
         if words.is_empty() { "as in the file".into() } else { words.join(", ") }
     }
 
-    /// The combinations as a table: rank, step sizes, value and band, and how many seeds finished and diverged.
+    /// The combinations as a CSV table: rank, step sizes, value and band, and how many seeds finished and diverged.
     #[must_use]
-    pub fn table(&self, cells: &[Cell]) -> Record {
+    pub fn csv(&self, cells: &[Cell]) -> String {
         let metric = self.metric.name();
         let [low, high] = ["low", "high"].map(|end| format!("{metric}_{end}"));
         let steps = AlgorithmName::LopaGt.about().needs;
         let names = ["rank"].into_iter().chain(steps.iter().map(|key| key.name()));
-        let names = names.chain([metric, &low, &high, "seeds", "diverged"]);
-        let mut table = Record::new(names.map(column).collect());
-        for (rank, cell) in cells.iter().enumerate() {
-            let mut row = vec![Some((rank + 1) as f64)];
-            // As it was typed: 0.1, not every digit of the nearest float.
-            let decimal = |a: Option<f32>| a?.to_string().parse().ok();
-            row.extend(steps.iter().map(|key| decimal(cell.algorithm.step(*key))));
-            let band = cell.value.and_then(|value| value.band);
-            row.push(cell.value.map(|value| value.mean));
-            row.extend([band.map(|band| band[0]), band.map(|band| band[1])]);
-            row.extend([Some(cell.records.len() as f64), Some(cell.diverged as f64)]);
-            table.push(row);
+        let mut text = csv::line(names.chain([metric, &low, &high, "seeds", "diverged"]));
+        for (rank, Cell { algorithm, records, diverged, value }) in (1..).zip(cells) {
+            let mean = value.map(|value| value.mean);
+            let band = value.and_then(|value| value.band).map_or([None; 2], |band| band.map(Some));
+            let counts = [records.len().to_string(), diverged.to_string()];
+            let steps = steps.iter().map(|key| csv::maybe(algorithm.step(*key)));
+            let cells = [rank.to_string()].into_iter().chain(steps).chain([csv::maybe(mean)]);
+            text += &csv::line(cells.chain(band.map(csv::maybe)).chain(counts));
         }
-        table
+        text
     }
 }

@@ -16,7 +16,7 @@ use crate::config::Experiment;
 use crate::csv;
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
-use crate::run::{Outcome, Prepared, RunError};
+use crate::run::{Options, Outcome, Prepared, RunError};
 
 /// A search: its budget, its ranges and the metric it optimises.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,6 +129,7 @@ impl Tune {
         experiment.run.per_node = false;
         let seeds = experiment.for_seeds(self.seeds.max(1));
         let prepared = seeds.map(Prepared::new).collect::<Result<Vec<_>, _>>()?;
+        let options = Options { stop: Some(stop), ..Options::default() };
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
@@ -139,28 +140,29 @@ impl Tune {
             };
             let run = |trial: &u16| -> Result<Option<Trial>, CampaignError> {
                 let algorithm = self.algorithm(*trial);
-                let mut sum = Some(0.0);
+                let mut sum = 0.0;
                 for prepared in &prepared {
-                    let prepared = prepared.shortened(algorithm.clone(), rounds, every)?;
-                    let record = prepared.measure(Some(stop), |_| ()).map(Outcome::complete);
-                    let value = match record {
+                    let prepared = prepared.with(|experiment| {
+                        experiment.algorithm = algorithm.clone();
+                        experiment.run.iterations = rounds;
+                        experiment.run.record_every = every;
+                    })?;
+                    match prepared.run(options, |_| ()).map(Outcome::complete) {
                         Ok(None) => return Ok(None),
                         Ok(Some(record)) => {
                             let value = record.value(self.metric.name(), self.over);
-                            Some(value.ok_or(CampaignError::Metric(self.metric))?)
+                            sum += value.ok_or(CampaignError::Metric(self.metric))?;
                         }
-                        Err(RunError::Diverged(_)) => None,
+                        Err(RunError::Diverged(_)) => {
+                            sum = f64::NAN;
+                            break;
+                        }
                         Err(other) => return Err(other.into()),
-                    };
-                    sum = sum.zip(value).map(|(sum, value)| sum + value);
-                    if sum.is_none() {
-                        break;
                     }
                 }
                 tick();
-                let value = sum.map(|sum| sum / prepared.len() as f64);
                 // A run may finish with numbers so large that the metric overflows.
-                let value = value.filter(|value| value.is_finite());
+                let value = Some(sum / prepared.len() as f64).filter(|value| value.is_finite());
                 Ok(Some(Trial { rung, trial: *trial, rounds, algorithm, value }))
             };
             let mut trials: Vec<Trial> = Vec::new();
@@ -211,10 +213,11 @@ pub fn trials_csv(searches: &[(impl AsRef<str>, Vec<Trial>)], metric: Metric) ->
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn tune(name: &str, steps: &str) -> Tune {
+    /// A search of twelve trials for steps on four quadratics, in 90 rounds.
+    pub(in crate::campaign) fn tune(name: &str, steps: &str) -> Tune {
         let text = format!(
             "[network]\nnodes = 4\n[problem]\nkind = \"quadratic\"\nouter = 3\ninner = 2\n\
              [algorithm]\nname = {name:?}\nalpha = 0.0001\n{steps}[run]\niterations = 90\n"

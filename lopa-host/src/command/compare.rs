@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lopa_host::config::Experiment;
 use lopa_host::csv;
-use lopa_host::metrics;
+use lopa_host::metrics::{self, Metric};
 use lopa_host::numerics::number;
-use lopa_host::record::Record;
-use lopa_host::report::{Outputs, captioned};
-use lopa_host::report::{Report, Table, averaged};
+use lopa_host::record::{Column, Record};
+use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
 use lopa_host::run::{Options, Outcome, Prepared};
 
-use super::{Failure, interrupts, progress, threads};
+use super::{Failure, Threads, interrupts, progress};
 
 /// Runs several experiments and draws them in the same charts.
 ///
@@ -35,58 +34,39 @@ pub(crate) struct Compare {
     /// Number of seeds per file, counted up from its own; several give means with confidence bands.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: u16,
-    /// Number of threads [default: all cores]. Results do not depend on it.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-}
-
-/// Where the results of a run come from.
-enum Source {
-    /// A file, to be run once per seed.
-    File(Vec<Prepared>),
-    /// The record of an earlier run.
-    Folder(Record),
+    #[command(flatten)]
+    threads: Threads,
 }
 
 impl Compare {
     /// Runs the files, and draws all runs.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        threads(self.threads)?;
+        self.threads.start()?;
         let names = names(&self.runs);
-        let known = self.against == "iteration" || metrics::Metric::named(&self.against).is_some();
-        if !known {
-            let all = metrics::Metric::ALL.map(metrics::Metric::name).join(", ");
+        if self.against != "iteration" && Metric::named(&self.against).is_none() {
+            let all = Metric::ALL.map(Metric::name).join(", ");
             return Err(Failure::input(format!("--against: choose iteration, {all}")));
         }
-        let sources: Vec<Source> =
-            self.runs.iter().map(|path| self.source(path)).collect::<Result<_, _>>()?;
+        let sources = self.runs.iter().map(|path| self.source(path));
+        let sources = sources.collect::<Result<Vec<_>, _>>()?;
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
-        let rounds: u64 = sources.iter().map(Source::rounds).sum();
-        let bar = progress(rounds, "rounds");
+        let seeds = sources.iter().flat_map(|(_, seeds)| seeds);
+        let bar = progress(seeds.map(|one| one.experiment().run.iterations).sum(), "rounds");
+        let stop = Some(interrupts()?);
         let mut records: Vec<Vec<Record>> = Vec::new();
         let mut configurations = String::new();
-        for (name, source) in names.iter().zip(sources) {
-            let prepared = match source {
-                Source::Folder(record) => {
-                    records.push(vec![record]);
-                    continue;
-                }
-                Source::File(prepared) => prepared,
-            };
-            let mut own = Vec::new();
-            for (seed, prepared) in prepared.iter().enumerate() {
-                let done = bar.position();
-                let tick = |round| bar.set_position(done + round);
-                let options = Options { resume: false, stop: Some(interrupts()?) };
+        for (name, (mut own, seeds)) in names.iter().zip(sources) {
+            for (seed, prepared) in seeds.iter().enumerate() {
+                let mut folder = None;
                 // Only the first seed writes files; the others just contribute their records.
-                let outcome = if seed == 0 {
-                    let outputs = Outputs::new(self.out.join(name)).map_err(Failure::input)?;
+                if seed == 0 {
+                    folder = Some(Outputs::new(self.out.join(name)).map_err(Failure::input)?);
                     let text = toml::to_string(prepared.experiment()).map_err(Failure::input)?;
                     configurations += &format!("# {name}\n{text}\n");
-                    prepared.run_with(&outputs, options, tick)
-                } else {
-                    prepared.measure(options.stop, tick)
-                };
+                }
+                let done = bar.position();
+                let options = Options { outputs: folder.as_ref(), resume: false, stop };
+                let outcome = prepared.run(options, |round| bar.set_position(done + round));
                 let Outcome { record, finished, .. } = outcome.map_err(|error| Failure {
                     what: format!("{name}: {error}"),
                     ..error.into()
@@ -103,7 +83,8 @@ impl Compare {
         self.write(&outputs, &names, &records, configurations)
     }
 
-    fn source(&self, path: &Path) -> Result<Source, Failure> {
+    /// The record in a folder, or the runs of a file, one per seed.
+    fn source(&self, path: &Path) -> Result<(Vec<Record>, Vec<Prepared>), Failure> {
         if path.is_dir() {
             let file = path.join("metrics.csv");
             let text = std::fs::read_to_string(&file).map_err(|error| {
@@ -111,14 +92,14 @@ impl Compare {
             })?;
             let record = Record::parse(&text, metrics::column)
                 .map_err(|error| Failure::input(format!("{}, {error}", file.display())))?;
-            return Ok(Source::Folder(record));
+            return Ok((vec![record], Vec::new()));
         }
         let experiment = Experiment::read(path).map_err(Failure::input)?;
-        let prepared = experiment.for_seeds(self.seeds).map(Prepared::new);
-        prepared
-            .collect::<Result<_, _>>()
-            .map(Source::File)
-            .map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+        let seeds = experiment.for_seeds(self.seeds).map(Prepared::new).collect::<Result<_, _>>();
+        match seeds {
+            Ok(seeds) => Ok((Vec::new(), seeds)),
+            Err(error) => Err(Failure::input(format!("{}: {error}", path.display()))),
+        }
     }
 
     fn write(
@@ -128,20 +109,22 @@ impl Compare {
         records: &[Vec<Record>],
         configuration: String,
     ) -> Result<(), Failure> {
-        let groups: Vec<(&str, Vec<&Record>)> = names
-            .iter()
-            .zip(records)
-            .map(|(name, records)| (name.as_str(), records.iter().collect()))
-            .collect();
+        let group = |(name, records)| (name, Vec::from_iter(records));
+        let groups: Vec<(&String, Vec<&Record>)> = names.iter().zip(records).map(group).collect();
         let figures = captioned(averaged(&groups, &self.against));
         if figures.is_empty() {
             let against = &self.against;
-            return Err(Failure::input(format!("no run has values for {against}")));
+            return Err(Failure::input(format!(
+                "no run has values for {against}: choose another axis with --against"
+            )));
         }
-        outputs.draw(&figures).map_err(Failure::run)?;
-        let last = Last::of(names, records);
-        outputs.put("compare.csv", last.csv().as_bytes()).map_err(Failure::run)?;
-        let table = last.table();
+        let last = last(records);
+        let mut text = format!("run,{}", last.names());
+        for (name, line) in names.iter().zip(last.lines("").lines()) {
+            text += &format!("{},{line}\n", csv::quoted(name));
+        }
+        outputs.put("compare.csv", text.as_bytes())?;
+        let table = table(names, &last);
         // One column per run, one line per metric: there are more metrics than runs.
         for (at, metric) in table.head.iter().enumerate() {
             let values = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
@@ -156,16 +139,7 @@ impl Compare {
             configuration,
             ..Report::default()
         };
-        outputs.put("report.html", report.html().as_bytes()).map_err(Failure::run)
-    }
-}
-
-impl Source {
-    fn rounds(&self) -> u64 {
-        match self {
-            Self::Folder(_) => 0,
-            Self::File(all) => all.iter().map(|one| one.experiment().run.iterations).sum(),
-        }
+        Ok(outputs.report(&report)?)
     }
 }
 
@@ -185,54 +159,38 @@ pub(crate) fn stem(path: &Path) -> String {
     stem.map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// The last values of every run, means over seeds.
-struct Last<'a> {
-    columns: Vec<&'a str>,
-    rows: Vec<(&'a str, Vec<Option<f64>>)>,
+/// The last values of every run, means over seeds: one row per run.
+fn last(records: &[Vec<Record>]) -> Record {
+    let mut columns: Vec<Column> = Vec::new();
+    for column in records.iter().flatten().flat_map(Record::columns) {
+        if !columns.contains(column) {
+            columns.push(column.clone());
+        }
+    }
+    let mut last = Record::new(columns.clone());
+    for records in records {
+        let mean = |column: &Column| {
+            let sum = records.iter().map(|record| record.last(&column.name)).sum::<Option<f64>>();
+            sum.map(|sum| sum / records.len().max(1) as f64)
+        };
+        last.push(columns.iter().map(mean).collect());
+    }
+    last
 }
 
-impl<'a> Last<'a> {
-    fn of(names: &'a [String], records: &'a [Vec<Record>]) -> Self {
-        let mut columns: Vec<&str> = Vec::new();
-        for column in records.iter().flatten().flat_map(|record| record.columns()) {
-            if !columns.contains(&column.name.as_str()) {
-                columns.push(&column.name);
-            }
-        }
-        let row = |(name, records): (&'a String, &Vec<Record>)| {
-            let mean = |column: &&str| {
-                let sum = records.iter().map(|record| record.last(column)).sum::<Option<f64>>();
-                sum.map(|sum| sum / records.len().max(1) as f64)
-            };
-            (name.as_str(), columns.iter().map(mean).collect())
-        };
-        let rows = names.iter().zip(records).map(row).collect();
-        Self { columns, rows }
-    }
-
-    fn csv(&self) -> String {
-        let mut text = csv::line(["run"].iter().chain(&self.columns));
-        for (name, values) in &self.rows {
-            let values = values.iter().copied().map(csv::maybe);
-            text += &csv::line([csv::quoted(name)].into_iter().chain(values));
-        }
-        text
-    }
-
-    /// For the terminal and the report, without metrics that no run has.
-    fn table(&self) -> Table {
-        let there = |at: &usize| self.rows.iter().any(|(_, values)| values[*at].is_some());
-        let shown: Vec<usize> = (0..self.columns.len()).filter(there).collect();
-        let head = shown.iter().map(|at| metrics::column(self.columns[*at]).title);
-        let row = |(name, values): &(&str, Vec<Option<f64>>)| {
-            let cells = shown.iter().map(|at| values[*at].map_or(String::new(), number));
-            std::iter::once((*name).to_owned()).chain(cells).collect()
-        };
-        Table {
-            title: "Last values".into(),
-            head: std::iter::once("run".to_owned()).chain(head).collect(),
-            rows: self.rows.iter().map(row).collect(),
-            prose: false,
-        }
+/// The same for the terminal and the report, without metrics that no run has.
+fn table(names: &[String], last: &Record) -> Table {
+    let there = |at: &usize| last.rows().iter().any(|row| row[*at].is_some());
+    let shown: Vec<usize> = (0..last.columns().len()).filter(there).collect();
+    let head = shown.iter().map(|at| last.columns()[*at].title.clone());
+    let row = |(name, values): (&String, &Vec<Option<f64>>)| {
+        let cells = shown.iter().map(|at| values[*at].map_or(String::new(), number));
+        std::iter::once(name.clone()).chain(cells).collect()
+    };
+    Table {
+        title: "Last values".into(),
+        head: std::iter::once("run".to_owned()).chain(head).collect(),
+        rows: names.iter().zip(last.rows()).map(row).collect(),
+        prose: false,
     }
 }

@@ -1,13 +1,11 @@
 //! `lopa data`: downloads and checks the public data sets.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lopa_host::data::fetch::{self, Event, FetchError, Original, State};
 
-use super::{Failure, print};
+use super::{Failure, bar, print};
 
 /// Downloads and checks the public data sets.
 ///
@@ -130,7 +128,7 @@ fn check(set: &Original, folder: &Path) -> Result<(), Failure> {
 
 /// Downloads a data set: one line per file, and on a terminal the servers and a progress bar.
 fn get(set: &Original, folder: &Path) -> Result<(), Failure> {
-    let bar = bytes_bar();
+    let bar = bar(0, "{bar:40} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left");
     let mut lines = String::new();
     let result = fetch::fetch(set, folder, &mut |event| match event {
         Event::There(path) => lines += &format!("{}: already there\n", path.display()),
@@ -157,14 +155,4 @@ fn get(set: &Original, folder: &Path) -> Result<(), Failure> {
         "for the experiment file, with the folder relative to it:\n  [data]\n  source = \"{}\"\n  dir = {dir}\n",
         set.name
     ))
-}
-
-/// A bar of bytes on a terminal, nothing in a pipe.
-fn bytes_bar() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    }
-    let template = "{bar:40} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
-    let style = ProgressStyle::with_template(template).expect("a fixed template");
-    ProgressBar::new(0).with_style(style)
 }

@@ -7,7 +7,7 @@ use lopa_core::vector::add_scaled;
 use lopa_host::algorithms::{AlgorithmName, NodeView};
 use lopa_host::config::{Experiment, Start};
 use lopa_host::metrics::Metric;
-use lopa_host::run::{Outcome, Prepared};
+use lopa_host::run::{Options, Outcome, Prepared};
 
 use super::{Failure, print, progress};
 
@@ -62,14 +62,10 @@ impl Demonstration {
         ))?;
 
         let gt = Prepared::new(experiment)?;
-        let algorithm = &gt.experiment().algorithm;
-        let mut local = algorithm.clone();
-        local.name = AlgorithmName::LopaLg;
-        let mut still = local.clone();
+        let lg = gt.with(|experiment| experiment.algorithm.name = AlgorithmName::LopaLg)?;
+        let alone = lg.alone();
         // A step this small leaves the strengths where they start.
-        still.alpha = f32::MIN_POSITIVE;
-        let lg = gt.retuned(local)?;
-        let (fixed, alone) = (gt.retuned(still)?.alone(), lg.alone());
+        let fixed = alone.with(|experiment| experiment.algorithm.alpha = f32::MIN_POSITIVE)?;
         let networks = [
             ("the same strength for all", &fixed),
             ("each node on its own", &alone),
@@ -81,8 +77,8 @@ impl Demonstration {
         let mut text = "  test accuracy, mean over nodes\n".to_owned();
         let mut agreed = Vec::new();
         for (done, (name, prepared)) in (0..).zip(networks) {
-            let outcome =
-                prepared.measure(None, |round| bar.set_position(done * rounds + round))?;
+            let tick = |round| bar.set_position(done * rounds + round);
+            let outcome = prepared.run(Options::default(), tick)?;
             let accuracy = outcome.record.last(Metric::TestAccuracy.name()).unwrap_or(f64::NAN);
             let _ = writeln!(text, "  {name:<28} {accuracy:.3}");
             agreed = mean_outer(&outcome);

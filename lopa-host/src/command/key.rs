@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use lopa_host::key::Key;
 
-use super::{Failure, print};
+use super::{Failure, Lines};
 
 /// Makes a key for a network, in a new file that only you can read.
 ///
@@ -27,11 +27,9 @@ impl KeyCommand {
         let key = Key::random().map_err(Failure::run)?;
         key.write_new(&self.file).map_err(Failure::input)?;
         let name = self.file.file_name().unwrap_or_default();
-        print(&format!(
-            "{:<26} {}\n{:<26} [links] key = {name:?}\n",
-            "key",
-            self.file.display(),
-            "in the experiment file"
-        ))
+        let mut lines = Lines::default();
+        lines.add("key", self.file.display());
+        lines.add("in the experiment file", format_args!("[links] key = {name:?}"));
+        lines.print()
     }
 }

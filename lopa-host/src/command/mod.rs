@@ -15,16 +15,22 @@ pub(crate) mod theory;
 pub(crate) mod topology;
 pub(crate) mod tune;
 
-use std::error::Error;
 use std::fmt;
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::sync::Once;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use lopa_host::config::Experiment;
+use lopa_host::files::WriteError;
+use lopa_host::record::Record;
+use lopa_host::run::{Prepared, RunError};
+use serde::Serialize;
 
 /// Why the command ends with a status that is not zero.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
 pub(crate) struct Failure {
     /// 1 a run failed or diverged, 2 bad usage or input.
     pub(crate) status: u8,
@@ -44,49 +50,111 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Diverged(_) | RunError::Output(_) => Self::run(error),
+            _ => Self::input(error),
+        }
     }
 }
 
-impl Error for Failure {}
+/// For results that cannot be written; a folder that cannot be made is wrong input instead.
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        Self::run(error)
+    }
+}
+
+/// Reads an experiment file, and everything its network needs.
+pub(crate) fn prepared(file: &Path) -> Result<Prepared, Failure> {
+    Ok(Prepared::new(Experiment::read(file).map_err(Failure::input)?)?)
+}
 
 /// A bar on a terminal, nothing in a pipe. It counts `what`.
-pub(crate) fn progress(len: u64, what: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::hidden());
-    }
-    let template = format!("{{bar:40}} {{pos}}/{{len}} {what}, {{per_sec}}, {{eta}} left");
-    let style = ProgressStyle::with_template(&template).expect("a fixed template");
+pub(crate) fn progress(len: u64, what: &'static str) -> ProgressBar {
+    bar(len, "{bar:40} {pos}/{len} {msg}, {per_sec}, {eta} left").with_message(what)
+}
+
+/// A bar of this form on a terminal, nothing in a pipe.
+pub(crate) fn bar(len: u64, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("a fixed template");
+    // It shows itself on standard error, if that is a terminal.
     ProgressBar::new(len).with_style(style)
 }
 
-/// Starts so many threads, all cores if none are named.
-pub(crate) fn threads(threads: Option<u16>) -> Result<(), Failure> {
-    let Some(threads) = threads else { return Ok(()) };
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(usize::from(threads))
-        .build_global()
-        .map_err(|error| Failure::run(format!("cannot start {threads} threads: {error}")))
+/// The threads of a command.
+#[derive(Debug, Args)]
+pub(crate) struct Threads {
+    /// Number of threads [default: all cores]. Results do not depend on it.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
-/// Becomes true on Ctrl-C or a request to terminate; the second one ends the process at once.
+impl Threads {
+    /// Starts them.
+    pub(crate) fn start(&self) -> Result<(), Failure> {
+        let Some(threads) = self.threads else { return Ok(()) };
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(usize::from(threads))
+            .build_global()
+            .map_err(|error| Failure::run(format!("cannot start {threads} threads: {error}")))
+    }
+}
+
+/// Becomes true on Ctrl-C or a request to terminate; the second one ends the process at once. A command calls this once.
 pub(crate) fn interrupts() -> Result<&'static AtomicBool, Failure> {
     static STOP: AtomicBool = AtomicBool::new(false);
-    static ONCE: Once = Once::new();
-    let mut heard = Ok(());
-    ONCE.call_once(|| {
-        heard = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                #[cfg(unix)]
-                lopa_host::fleet::emulator::end_all();
-                std::process::exit(1);
-            }
-        });
+    let listening = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            #[cfg(unix)]
+            lopa_host::fleet::emulator::end_all();
+            std::process::exit(1);
+        }
     });
-    heard.map_err(|error| Failure::run(format!("cannot listen for Ctrl-C: {error}")))?;
+    listening.map_err(|error| Failure::run(format!("cannot listen for Ctrl-C: {error}")))?;
     Ok(&STOP)
+}
+
+/// A value as a line of JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string(value).map_err(Failure::run)? + "\n")
+}
+
+/// Lines for people: a name and a value each.
+#[derive(Default)]
+pub(crate) struct Lines(String);
+
+impl Lines {
+    /// Adds a line.
+    pub(crate) fn add(&mut self, what: &str, value: impl fmt::Display) {
+        self.0 += &format!("{what:<26} {value}\n");
+    }
+
+    /// Adds the last values of a record.
+    pub(crate) fn add_last(&mut self, record: &Record) {
+        let last = record.rows().last().into_iter().flatten();
+        for (column, value) in record.columns().iter().zip(last).skip(1) {
+            if let Some(value) = value {
+                self.add(&column.title, short(*value));
+            }
+        }
+    }
+
+    /// Prints them.
+    pub(crate) fn print(&self) -> Result<(), Failure> {
+        print(&self.0)
+    }
+}
+
+/// A number for people: counts whole, the rest with six digits.
+fn short(value: f64) -> String {
+    let small = value != 0.0 && value.abs() < 1e-4;
+    match value {
+        _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value}"),
+        _ if small || value.abs() >= 1e6 => format!("{value:.5e}"),
+        _ => format!("{value:.6}"),
+    }
 }
 
 /// Writes a text to standard output. The reader may stop early, as `head` does.

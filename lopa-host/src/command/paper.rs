@@ -8,7 +8,7 @@ use lopa_host::campaign::{Arm, Measured, Plan, Progress};
 use lopa_host::paper::{self, Account, Mode, STUDIES, Study};
 use lopa_host::report::Outputs;
 
-use super::{Failure, interrupts, print, progress, threads};
+use super::{Failure, Threads, interrupts, print, progress};
 
 /// Runs the paper's experiments, and judges each of its claims.
 ///
@@ -35,9 +35,8 @@ pub(crate) struct Paper {
     /// Number of seeds [default: those of each study].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
-    /// Number of threads [default: all cores]. Results do not depend on it.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 /// A requested study: its name, how the command line names it, and its text.
@@ -57,7 +56,7 @@ impl Paper {
         let Some(out) = &self.out else {
             return Err(Failure::input("--out DIR is missing: name a folder for the results"));
         };
-        threads(self.threads)?;
+        self.threads.start()?;
         let mode = if self.quick { Mode::Quick } else { Mode::Whole };
         // All studies are checked before the first one runs for hours.
         let mut studies = Vec::new();
@@ -78,9 +77,9 @@ impl Paper {
             let measured = measure(name, plan, stop)?;
             let (study, options, measured) = (&study, &options[..], &measured);
             let account = Account { name, call, options, study, mode, measured };
-            account.write(&outputs).map_err(Failure::run)?;
+            account.write(&outputs)?;
             let page = paper::results(out);
-            whole.put("results.md", page.text.as_bytes()).map_err(Failure::run)?;
+            whole.put("results.md", page.text.as_bytes())?;
             left_out = page.left_out;
             print(&account.text())?;
         }
@@ -143,24 +142,16 @@ fn there(arm: &Arm) -> Result<(), Failure> {
     }
 }
 
-/// Runs a study behind progress bars, one for its search and one for its runs.
+/// Runs a study behind a progress bar, which counts the trials of its search and then the rounds of its runs.
 fn measure(name: &str, plan: Plan, stop: &AtomicBool) -> Result<Measured, Failure> {
-    let [trials, rounds] = ["trials", "rounds"].map(|what| progress(0, what));
-    let show = |progress: Progress| {
-        let (bar, done, all) = match progress {
-            Progress::Trials { done, all } => (&trials, done, all),
-            Progress::Rounds { done, all } => (&rounds, done, all),
-        };
-        if matches!(progress, Progress::Rounds { .. }) && !trials.is_finished() {
-            trials.finish_and_clear();
-        }
+    let bar = progress(0, "");
+    let measured = plan.run(stop, |Progress { what, done, all }| {
+        bar.set_message(what);
         bar.set_length(all);
         bar.set_position(done);
-    };
-    let measured = plan.run(stop, show);
-    trials.finish_and_clear();
-    rounds.finish_and_clear();
-    let stopped = || Failure::run("interrupted: only the studies that had finished are written");
+    });
+    bar.finish_and_clear();
+    let stopped = || Failure::run("interrupted: only the studies that had finished were written");
     measured.map_err(|error| Failure::input(format!("{name}: {error}")))?.ok_or_else(stopped)
 }
 

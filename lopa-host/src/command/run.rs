@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lopa_host::config::Experiment;
 use lopa_host::report::Outputs;
-use lopa_host::run::{Options, Outcome, Prepared, RunError};
+use lopa_host::run::{Options, Outcome};
 
-use super::{Failure, interrupts, print, progress, threads};
+use super::{Failure, Lines, Threads, interrupts, prepared, progress};
 
 /// Simulates the network a file describes.
 ///
@@ -26,45 +25,27 @@ pub(crate) struct Run {
     /// Continue an interrupted run, or make a finished one longer, from the checkpoint in the folder for the results.
     #[arg(long)]
     resume: bool,
-    /// Number of threads [default: all cores]. Results do not depend on it.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Diverged(_) | RunError::Output(_) => Self::run(error),
-            RunError::Input(_) | RunError::Config(_) | RunError::Table(_) | RunError::Resume(_) => {
-                Self::input(error)
-            }
-        }
-    }
+    #[command(flatten)]
+    threads: Threads,
 }
 
 impl Run {
     /// Runs, and prints the results in a few lines.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        threads(self.threads)?;
-        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
-        let prepared = Prepared::new(experiment)?;
+        self.threads.start()?;
+        let prepared = prepared(&self.file)?;
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
         let bar = progress(prepared.experiment().run.iterations, "rounds");
-        let options = Options { resume: self.resume, stop: Some(interrupts()?) };
-        let outcome = prepared.run_with(&outputs, options, |round| bar.set_position(round));
+        let (outputs, stop) = (Some(&outputs), Some(interrupts()?));
+        let options = Options { outputs, resume: self.resume, stop };
+        let outcome = prepared.run(options, |round| bar.set_position(round));
         bar.finish_and_clear();
         let Outcome { record, round, finished, losses, .. } = outcome?;
-        let mut text = String::new();
-        let mut line = |what: &str, value: String| text += &format!("{what:<26} {value}\n");
-        line("rounds", round.to_string());
-        let last = record.rows().last();
-        for (at, column) in record.columns().iter().enumerate().skip(1) {
-            if let Some(value) = last.and_then(|row| row[at]) {
-                line(&column.title, short(value));
-            }
-        }
-        line("results", self.out.display().to_string());
-        print(&text)?;
+        let mut lines = Lines::default();
+        lines.add("rounds", round);
+        lines.add_last(&record);
+        lines.add("results", self.out.display());
+        lines.print()?;
         if losses > 0 {
             eprintln!(
                 "lopa: {losses} link timeouts split the network, so the result differs from an in-process run; \
@@ -78,15 +59,5 @@ impl Run {
         Err(Failure::run(format!(
             "interrupted after round {round}; continue with: lopa run {file} --out {out} --resume"
         )))
-    }
-}
-
-/// A number for people: counts whole, the rest with six digits.
-pub(crate) fn short(value: f64) -> String {
-    let small = value != 0.0 && value.abs() < 1e-4;
-    match value {
-        _ if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value}"),
-        _ if small || value.abs() >= 1e6 => format!("{value:.5e}"),
-        _ => format!("{value:.6}"),
     }
 }

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lopa_host::chips::{Board, Budget, ChipError, Form, Limits, Loaded, NodeBlob, VALUES, blobs};
-use lopa_host::config::Experiment;
 use lopa_host::files::{self, Access};
 use lopa_host::report::Outputs;
 use lopa_host::run::Prepared;
 
-use super::{Failure, print};
+use super::{Failure, Lines, prepared};
 
 /// Writes the blobs of a network, one per chip.
 ///
@@ -53,59 +52,72 @@ impl From<ChipError> for Failure {
 impl ShardCommand {
     /// Writes the blobs, reads them back, and prints what the largest node needs.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
-        let prepared = Prepared::new(experiment)?;
-        // Every board would refuse longer chunks than the node program has room for.
-        let form = Form { values: Some(VALUES), ..Form::default() };
+        let prepared = prepared(&self.file)?;
         let limits = Limits { flash: self.flash, ram: self.ram };
-        let blobs = blobs(&prepared, limits, form)?;
-        if let Some(board) = &self.board {
-            blobs.iter().try_for_each(|blob| board.takes(blob))?;
-        }
+        let blobs = blobs_for(&prepared, limits, self.board.as_ref())?;
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
-        let name = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
         let table = table(&blobs);
-        let mut all: Vec<(PathBuf, &[u8])> =
-            blobs.iter().map(|blob| (name(blob.budget.node), &blob.bytes[..])).collect();
+        let mut all = blob_files(outputs.folder(), &blobs);
         all.push((outputs.folder().join("budget.csv"), table.as_bytes()));
-        files::put_all_as(&all, access(&prepared)).map_err(Failure::run)?;
+        files::put_all_as(&all, access(&prepared))?;
         remove_others(outputs.folder(), blobs.len())?;
-        for blob in &blobs {
-            let path = name(blob.budget.node);
+        for (path, written) in &all[..blobs.len()] {
             let wrong = |what: &dyn std::fmt::Display| {
                 Failure::run(format!("{} does not read back: {what}", path.display()))
             };
-            let bytes = fs::read(&path).map_err(|error| wrong(&error))?;
+            let bytes = fs::read(path).map_err(|error| wrong(&error))?;
             Loaded::new(&bytes).blob().map_err(|error| wrong(&error))?;
-            if bytes != blob.bytes {
+            if bytes != *written {
                 return Err(wrong(&"its bytes are different"));
             }
         }
-        print(&self.report(&blobs))
+        self.report(&blobs)
     }
 
-    fn report(&self, blobs: &[NodeBlob]) -> String {
-        let budgets = || blobs.iter().map(|blob| &blob.budget);
-        let mut text = format!("{:<26} {}\n", "blobs", blobs.len());
-        let mut line = |what: &str, most: Option<&Budget>, value: &dyn Fn(&Budget) -> String| {
-            if let Some(most) = most {
-                let _ = writeln!(text, "{what:<26} {} (node {})", value(most), most.node);
+    fn report(&self, blobs: &[NodeBlob]) -> Result<(), Failure> {
+        type Of<T> = fn(&Budget) -> T;
+        let rows: [(&str, Of<f64>, Of<String>); 5] = [
+            ("flash, bytes", |own| own.flash as f64, |own| own.flash.to_string()),
+            ("checkpoint, bytes", |own| own.flash as f64, |own| own.checkpoint.to_string()),
+            ("RAM, bytes", |own| own.ram as f64, |own| own.ram.to_string()),
+            ("sent per round, bytes", |own| own.sent as f64, |own| own.sent.to_string()),
+            ("round, seconds", |own| own.seconds, |own| format!("{:.6}", own.seconds)),
+        ];
+        let mut lines = Lines::default();
+        lines.add("blobs", blobs.len());
+        for (what, size, value) in rows {
+            // The first of several that are equal.
+            let budgets = blobs.iter().map(|blob| &blob.budget).rev();
+            if let Some(most) = budgets.max_by(|a, b| size(a).total_cmp(&size(b))) {
+                lines.add(what, format_args!("{} (node {})", value(most), most.node));
             }
-        };
-        // The first of several that are equal.
-        let most = |key: fn(&Budget) -> u64| budgets().rev().max_by_key(|budget| key(budget));
-        let flash = most(|budget| budget.flash as u64);
-        line("flash, bytes", flash, &|budget| budget.flash.to_string());
-        line("checkpoint, bytes", flash, &|budget| budget.checkpoint.to_string());
-        line("RAM, bytes", most(|budget| budget.ram as u64), &|budget| budget.ram.to_string());
-        line("sent per round, bytes", most(|budget| budget.sent), &|budget| {
-            budget.sent.to_string()
-        });
-        let slowest = budgets().rev().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        line("round, seconds", slowest, &|budget| format!("{:.6}", budget.seconds));
-        let _ = writeln!(text, "{:<26} {}", "results", self.out.display());
-        text
+        }
+        lines.add("results", self.out.display());
+        lines.print()
     }
+}
+
+/// The blobs of a network, which all boards of this kind must take.
+pub(crate) fn blobs_for(
+    prepared: &Prepared,
+    limits: Limits,
+    board: Option<&Board>,
+) -> Result<Vec<NodeBlob>, Failure> {
+    // Every board would refuse longer chunks than the node program has room for.
+    let form = Form { values: Some(VALUES), ..Form::default() };
+    let blobs = blobs(prepared, limits, form)?;
+    if let Some(board) = board {
+        blobs.iter().try_for_each(|blob| board.takes(blob))?;
+    }
+    Ok(blobs)
+}
+
+/// The files of blobs, in the order of the nodes.
+pub(crate) fn blob_files<'b>(folder: &Path, blobs: &'b [NodeBlob]) -> Vec<(PathBuf, &'b [u8])> {
+    let file = |blob: &'b NodeBlob| {
+        (folder.join(format!("node-{}.blob", blob.budget.node)), &blob.bytes[..])
+    };
+    blobs.iter().map(file).collect()
 }
 
 /// Who can read blobs: only their owner if they contain a key.

@@ -8,10 +8,9 @@ use lopa_host::algorithms::Key;
 use lopa_host::campaign::{Cell, Sweep, Values};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
-use lopa_host::report::{Outputs, captioned};
-use lopa_host::report::{Report, Table, averaged};
+use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
 
-use super::{Failure, interrupts, progress, threads};
+use super::{Failure, Threads, interrupts, progress};
 
 /// Tries every combination of step sizes, each on several seeds, on all cores.
 ///
@@ -53,9 +52,8 @@ pub(crate) struct SweepCommand {
     /// Number of combinations to draw, from the best.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=40))]
     best: u16,
-    /// Number of threads [default: all cores]. Results do not depend on it.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 /// A metric by its name.
@@ -67,7 +65,7 @@ pub(crate) fn metric(name: &str) -> Result<Metric, String> {
 impl SweepCommand {
     /// Runs everything, and prints the best combinations.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        threads(self.threads)?;
+        self.threads.start()?;
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let given = [&self.alpha, &self.beta, &self.lambda, &self.gamma, &self.tau];
         let axes: Vec<(Key, Values)> = Key::STEPS
@@ -99,25 +97,21 @@ impl SweepCommand {
     }
 
     fn write(&self, sweep: &Sweep, cells: &[Cell], outputs: &Outputs) -> Result<(), Failure> {
-        let table = sweep.table(cells);
-        outputs.put("sweep.csv", table.csv().as_bytes()).map_err(Failure::run)?;
+        outputs.put("sweep.csv", sweep.csv(cells).as_bytes())?;
         let Some(best) = cells.first().filter(|cell| !cell.records.is_empty()) else {
             return Ok(());
         };
         let mut experiment = sweep.experiment.clone();
         experiment.algorithm = best.algorithm.clone();
         let configuration = toml::to_string(&experiment).map_err(Failure::run)?;
-        outputs.put("best.toml", configuration.as_bytes()).map_err(Failure::run)?;
+        outputs.put("best.toml", configuration.as_bytes())?;
 
-        let labels: Vec<String> = cells.iter().map(|cell| sweep.label(cell)).collect();
-        let groups: Vec<_> = labels
+        let groups: Vec<(String, Vec<_>)> = cells
             .iter()
-            .zip(cells)
             .take(usize::from(self.best))
-            .map(|(label, cell)| (label.as_str(), cell.records.iter().collect()))
+            .map(|cell| (sweep.label(cell), cell.records.iter().collect()))
             .collect();
         let figures = captioned(averaged(&groups, "iteration"));
-        outputs.draw(&figures).map_err(Failure::run)?;
         let report = Report {
             title: format!("Step sizes of {}", self.file.display()),
             subtitle: format!(
@@ -135,7 +129,7 @@ impl SweepCommand {
             configuration,
             ..Report::default()
         };
-        outputs.put("report.html", report.html().as_bytes()).map_err(Failure::run)
+        Ok(outputs.report(&report)?)
     }
 
     fn show(&self, sweep: &Sweep, cells: &[Cell]) {

@@ -12,7 +12,7 @@ use lopa_host::report::Outputs;
 
 use super::compare::stem;
 use super::sweep::metric;
-use super::{Failure, interrupts, print, progress, threads};
+use super::{Failure, Threads, interrupts, print, progress};
 
 /// Searches for practical step sizes with a stated budget, the same for every file.
 ///
@@ -48,9 +48,8 @@ pub(crate) struct TuneCommand {
     /// Range of alpha, FROM:TO [default: that of --range]. Hyper-parameters of many features may need hundreds.
     #[arg(long, value_parser = range)]
     outer_range: Option<[f32; 2]>,
-    /// Number of threads [default: all cores]. Results do not depend on it.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 fn range(text: &str) -> Result<[f32; 2], String> {
@@ -66,7 +65,7 @@ fn range(text: &str) -> Result<[f32; 2], String> {
 impl TuneCommand {
     /// Searches for every file, and prints the best step sizes.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        threads(self.threads)?;
+        self.threads.start()?;
         let mut searches = Vec::new();
         for file in &self.files {
             let experiment = Experiment::read(file).map_err(Failure::input)?;
@@ -96,7 +95,7 @@ impl TuneCommand {
         }
         bar.finish_and_clear();
         let table = trials_csv(&found, self.metric);
-        outputs.put("tune.csv", table.as_bytes()).map_err(Failure::run)?;
+        outputs.put("tune.csv", table.as_bytes())?;
         let mut diverged = Vec::new();
         for ((name, tune), (_, trials)) in searches.iter().zip(&found) {
             let Some(Trial { algorithm, value: Some(value), rounds, .. }) = trials.first() else {
@@ -106,12 +105,12 @@ impl TuneCommand {
             let mut experiment = tune.experiment.clone();
             experiment.algorithm = algorithm.clone();
             let text = toml::to_string(&experiment).map_err(Failure::run)?;
-            outputs.put(&format!("{name}.toml"), text.as_bytes()).map_err(Failure::run)?;
-            let [best, budget] = [*rounds, tune.budget()];
+            outputs.put(&format!("{name}.toml"), text.as_bytes())?;
             print(&format!(
-                "{name}: {} {value:.6} after {best} rounds; {} trials, {budget} rounds in total\n\n[algorithm]\n{}\n",
+                "{name}: {} {value:.6} after {rounds} rounds; {} trials, {} rounds in total\n\n[algorithm]\n{}\n",
                 self.metric.name(),
                 self.trials,
+                tune.budget(),
                 toml::to_string(algorithm).map_err(Failure::run)?,
             ))?;
         }

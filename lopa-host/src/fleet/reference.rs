@@ -7,11 +7,11 @@ use lopa_core::problems::AnyProblem;
 use lopa_core::wire::Counters;
 
 use super::client::Reading;
-use crate::algorithms::{Algorithm, NodeView, Sent};
-use crate::metrics::{Meter, Metric, NodeSamples, Totals};
+use crate::algorithms::{NodeView, Sent};
+use crate::metrics::Totals;
 use crate::network::{SimulatedNode, Traffic};
 use crate::record::Record;
-use crate::run::{Prepared, RunError};
+use crate::run::{Options, Prepared, RunError};
 
 /// A simulated run: what nodes should end with, and what was measured on the way.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +32,9 @@ impl Reference {
         stop: &AtomicBool,
         tick: impl FnMut(u64) + Send,
     ) -> Result<Option<Self>, RunError> {
-        let alone = prepared.in_process()?;
-        let outcome = alone.measure(Some(stop), tick)?;
+        let alone = prepared.with(|experiment| experiment.links = None)?;
+        let options = Options { stop: Some(stop), ..Options::default() };
+        let outcome = alone.run(options, tick)?;
         if !outcome.finished {
             return Ok(None);
         }
@@ -55,20 +56,6 @@ impl Reference {
         let numbered = (0_u32..).zip(&self.bits);
         numbered.filter(|(node, bits)| !same(*node, bits)).map(|(node, _)| node).collect()
     }
-}
-
-/// Measures nodes as the file wants it; only some, if others are off.
-fn meter<'a>(prepared: &'a Prepared, keep: &dyn Fn(u32) -> bool) -> Result<Meter<'a>, RunError> {
-    let samples = prepared.material().samples()?;
-    let metrics = prepared.experiment().run.metrics.metrics();
-    let lyapunov = metrics.contains(&Metric::Lyapunov);
-    let coefficients = lyapunov.then(|| {
-        let simulation = prepared.simulation(&samples)?;
-        prepared.coefficients(&Algorithm::nodes(&simulation))
-    });
-    let kept = (0_u32..).zip(samples).filter(|(node, _)| keep(*node));
-    let samples: Vec<NodeSamples<'a>> = kept.map(|(_, samples)| samples).collect();
-    Ok(Meter::new(metrics, samples, coefficients.transpose()?))
 }
 
 /// A fleet's states as nodes, and what is measured of them.
@@ -113,7 +100,9 @@ pub fn measure<'a>(
             nodes.push(node);
         }
     }
-    let meter = meter(prepared, &|node| readings.contains_key(&node))?;
+    // Only nodes that were read are measured: others may be off.
+    let kept = (0_u32..).zip(samples).filter(|(node, _)| readings.contains_key(node));
+    let meter = prepared.meter(kept.map(|(_, samples)| samples).collect())?;
     let sent = |of: fn(&Counters) -> u64| readings.values().map(|r| of(&r.counters)).sum::<u64>();
     let traffic = Traffic { bytes: sent(|c| c.sent_bytes), frames: sent(|c| c.sent) };
     let views: Vec<_> = nodes.iter().map(NodeView::from).collect();

@@ -118,7 +118,7 @@ impl Account<'_> {
         let wrong = |name, error| WriteError { path: path(name), error };
         let report =
             page::report(self).map_err(|error| wrong("report.html", io::Error::other(error)))?;
-        outputs.draw(&report.figures)?;
+        outputs.draw(&report)?;
         let mut all = vec![
             ("records.csv", self.records()),
             ("study.json", self.json().map_err(|error| wrong("study.json", error.into()))?),

@@ -7,7 +7,7 @@ use crate::csv;
 use crate::metrics::Metric;
 use crate::plot::capital;
 use crate::record::{Over, Record};
-use crate::report::{Figure, Report, Table, averaged, captioned};
+use crate::report::{Drawing, Figure, Report, Table, averaged, captioned};
 
 /// The title of the findings that judge the claim.
 pub(super) const FOUND: &str = "Findings";
@@ -140,7 +140,7 @@ fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
         let chart = rate::chart(arms, results, metric, over, &variants);
         let stem = format!("rate-{}-{number}", metric.name());
         let over = capital(&over.to_string());
-        Figure::new(&stem, vec![metric.name().into()], chart).explained(&format!(
+        Figure::new(&stem, vec![metric.name().into()], Drawing::Chart(chart)).explained(&format!(
             "{over}. The measured power, in brackets, is the slope of a straight line through the points."
         ))
     };

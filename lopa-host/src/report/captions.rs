@@ -11,15 +11,10 @@ pub fn captioned(figures: Vec<Figure>) -> Vec<Figure> {
 }
 
 fn with_caption(figure: Figure) -> Figure {
-    let metrics = figure.columns.iter().filter_map(|name| Metric::named(name));
-    let mut words: Vec<&str> = metrics.map(Metric::about).collect();
+    let metric = figure.columns.iter().find_map(|name| Metric::named(name));
+    let Some(about) = metric.map(Metric::about) else { return figure };
     // The three accuracies say the same of other samples.
-    words.truncate(if figure.columns.len() > 1 { 1 } else { words.len() });
-    let text = match words[..] {
-        [] => String::new(),
-        [about] if figure.columns.len() > 1 => about.replace("training ", ""),
-        _ => words.join("; "),
-    };
-    let stop = if text.is_empty() { "" } else { "." };
-    figure.explained(&(capital(&text) + stop))
+    let common =
+        if figure.columns.len() > 1 { about.replace("training ", "") } else { about.into() };
+    figure.explained(&format!("{}.", capital(&common)))
 }

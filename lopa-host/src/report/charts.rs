@@ -1,8 +1,6 @@
-//! From records to figures: one chart a metric, for a run, for several side by side, and for the mean of many.
+//! From records to figures: one chart per metric, for a run, for several side by side, and for the mean of many.
 
-use std::collections::BTreeMap;
-
-use super::Figure;
+use super::{Drawing, Figure};
 use crate::numerics::spread;
 use crate::plot::{Chart, Line};
 use crate::record::{Column, Record, Scale};
@@ -41,21 +39,18 @@ pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
     }
     let mut figures = Vec::new();
     for (key, members) in groups {
-        let shared = if members.len() > 1 { shared_words(&members) } else { String::new() };
-        let title = match (members.len(), shared.is_empty()) {
-            (1, _) => members[0].title.clone(),
-            (_, true) => key.replace('_', " "),
-            (_, false) => shared.clone(),
+        let (stem, title) = match members[..] {
+            [column] => (column.name.as_str(), column.title.clone()),
+            _ => (key, key.replace('_', " ")),
         };
-        let mut chart = chart(across, title, members[0].scale);
+        let mut chart = chart(across, title.clone(), members[0].scale);
         for column in &members {
-            let own = column.title.strip_suffix(&shared).unwrap_or_default().trim();
+            let own = column.title.strip_suffix(&title).unwrap_or_default().trim();
             let name = if own.is_empty() { &column.title } else { own };
             chart.add(Line::new(name, points(record, x, &column.name)));
         }
-        let stem = if members.len() > 1 { key } else { &members[0].name };
         let names = members.iter().map(|column| column.name.clone()).collect();
-        figures.push(Figure::new(stem, names, chart));
+        figures.push(Figure::new(stem, names, Drawing::Chart(chart)));
     }
     distinct(figures)
 }
@@ -65,38 +60,56 @@ pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
 /// Rows with the same iteration belong together. The band is the 95 % confidence interval of the mean (Student's t)
 /// where three runs or more have a value, their range where two have; the explanation says which.
 #[must_use]
-pub fn averaged(groups: &[(&str, Vec<&Record>)], x: &str) -> Vec<Figure> {
-    let records: Vec<&Record> = groups.iter().flat_map(|(_, records)| records).copied().collect();
-    together(&records, x, |name, chart| {
+pub fn averaged<N: AsRef<str>>(groups: &[(N, Vec<&Record>)], x: &str) -> Vec<Figure> {
+    let records = || groups.iter().flat_map(|(_, records)| records.iter().copied());
+    let across = records().flat_map(Record::columns).find(|column| column.name == x);
+    let Some(across) = across else { return Vec::new() };
+    let mut columns: Vec<&Column> = Vec::new();
+    for column in records().flat_map(|record| shown(record, x)) {
+        if columns.iter().all(|known| known.name != column.name) {
+            columns.push(column);
+        }
+    }
+    let mut figures = Vec::new();
+    for column in columns {
+        let mut chart = chart(across, column.title.clone(), column.scale);
         let mut counts = Vec::new();
         for (look, (group, records)) in groups.iter().enumerate() {
-            let mut rows: BTreeMap<Iteration, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
-            for record in records {
-                let iterations = record.rows().iter().map(|row| row.first().copied().flatten());
-                for (iteration, [x, y]) in iterations.zip(points(record, x, name)) {
-                    if let (Some(iteration), true, true) = (iteration, x.is_finite(), y.is_finite())
-                    {
-                        let (xs, ys) = rows.entry(Iteration(iteration)).or_default();
-                        xs.push(x);
-                        ys.push(y);
-                    }
-                }
-            }
-            let (mut points, mut band) = (Vec::new(), Vec::new());
-            for (xs, ys) in rows.values() {
-                let (Some(x), Some(y)) = (spread(xs), spread(ys)) else { continue };
-                points.push([x.mean, y.mean]);
-                band.push(y.band.unwrap_or([y.mean; 2]));
-                counts.push(y.runs);
-            }
+            let (points, band, runs) = means(records, x, &column.name);
+            counts.extend(runs);
             if !points.is_empty() {
-                let one = records.len() < 2;
-                let band = if one { None } else { Some(band) };
-                chart.lines.push(Line { look, band, ..Line::new(*group, points) });
+                let band = (records.len() > 1).then_some(band);
+                chart.lines.push(Line { look, band, ..Line::new(group.as_ref(), points) });
             }
         }
-        explanation(&counts)
-    })
+        if !chart.lines.is_empty() {
+            let names = vec![column.name.clone()];
+            let figure = Figure::new(&column.name, names, Drawing::Chart(chart));
+            figures.push(figure.explained(&explanation(&counts)));
+        }
+    }
+    distinct(figures)
+}
+
+/// The means of a column over runs, with their bands, and how many runs had a value for each.
+fn means(records: &[&Record], x: &str, y: &str) -> (Vec<[f64; 2]>, Vec<[f64; 2]>, Vec<usize>) {
+    let mut rows: Vec<(f64, [f64; 2])> = Vec::new();
+    for record in records {
+        let iterations = record.rows().iter().map(|row| row.first().copied().flatten());
+        let there = iterations.zip(points(record, x, y)).filter(|(_, point)| is_drawn(point));
+        rows.extend(there.filter_map(|(iteration, point)| Some((iteration?, point))));
+    }
+    // Stable: rows of one iteration stay in the order of the runs.
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut points, mut band, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+    for rows in rows.chunk_by(|a, b| a.0 == b.0) {
+        let of = |axis: usize| rows.iter().map(|(_, point)| point[axis]).collect::<Vec<f64>>();
+        let (Some(x), Some(y)) = (spread(&of(0)), spread(&of(1))) else { continue };
+        points.push([x.mean, y.mean]);
+        band.push(y.band.unwrap_or([y.mean; 2]));
+        runs.push(y.runs);
+    }
+    (points, band, runs)
 }
 
 /// What a band is, by how many runs there were for each of its points.
@@ -116,33 +129,6 @@ fn explanation(counts: &[usize]) -> String {
         _ => format!("{interval}, the range where two have a value, nothing where one has"),
     };
     format!("{seeds}; the band is {band}.")
-}
-
-/// One chart for every column that any record has, in their order.
-fn together(
-    records: &[&Record],
-    x: &str,
-    mut fill: impl FnMut(&str, &mut Chart) -> String,
-) -> Vec<Figure> {
-    let across =
-        records.iter().find_map(|record| record.columns().iter().find(|column| column.name == x));
-    let Some(across) = across else { return Vec::new() };
-    let mut columns: Vec<&Column> = Vec::new();
-    for column in records.iter().flat_map(|record| shown(record, x)) {
-        if columns.iter().all(|known| known.name != column.name) {
-            columns.push(column);
-        }
-    }
-    let mut figures = Vec::new();
-    for column in columns {
-        let mut chart = chart(across, column.title.clone(), column.scale);
-        let explanation = fill(&column.name, &mut chart);
-        if !chart.lines.is_empty() {
-            let figure = Figure::new(&column.name, vec![column.name.clone()], chart);
-            figures.push(figure.explained(&explanation));
-        }
-    }
-    distinct(figures)
 }
 
 /// Each with a file of its own, though names may differ in letters that a stem has not.
@@ -165,12 +151,16 @@ fn chart(across: &Column, y_title: String, y_scale: Scale) -> Chart {
 /// The columns with values that a person may want to see against `x`.
 fn shown<'a>(record: &'a Record, x: &str) -> Vec<&'a Column> {
     let there = |column: &&Column| {
-        let drawn = |point: &[f64; 2]| point.iter().all(|a| a.is_finite());
         column.name != x
             && column.name != "iteration"
-            && points(record, x, &column.name).iter().any(drawn)
+            && points(record, x, &column.name).iter().any(is_drawn)
     };
     record.columns().iter().filter(there).collect()
+}
+
+/// Whether a point has a place in a chart.
+fn is_drawn(point: &[f64; 2]) -> bool {
+    point.iter().all(|a| a.is_finite())
 }
 
 /// What a column is about, whichever samples it was measured on.
@@ -181,46 +171,8 @@ fn topic(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The words that all titles end with.
-fn shared_words(columns: &[&Column]) -> String {
-    let words = |column: &Column| -> Vec<String> {
-        column.title.split(' ').rev().map(str::to_owned).collect()
-    };
-    let mut shared = words(columns[0]);
-    for column in &columns[1..] {
-        let same = shared.iter().zip(words(column)).take_while(|(a, b)| **a == *b).count();
-        shared.truncate(same);
-    }
-    shared.reverse();
-    shared.join(" ")
-}
-
 /// A column against another; what does not exist is not a number.
 fn points(record: &Record, x: &str, y: &str) -> Vec<[f64; 2]> {
     let (Some(xs), Some(ys)) = (record.values(x), record.values(y)) else { return Vec::new() };
     xs.into_iter().zip(ys).map(|pair| [pair.0, pair.1].map(|a| a.unwrap_or(f64::NAN))).collect()
 }
-
-/// An iteration that can be sorted.
-#[derive(Debug, Clone, Copy)]
-struct Iteration(f64);
-
-impl Ord for Iteration {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Iteration {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Iteration {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Iteration {}

@@ -11,18 +11,6 @@ pub enum Drawing {
     Bars(Bars),
 }
 
-impl From<Chart> for Drawing {
-    fn from(chart: Chart) -> Self {
-        Self::Chart(chart)
-    }
-}
-
-impl From<Bars> for Drawing {
-    fn from(bars: Bars) -> Self {
-        Self::Bars(bars)
-    }
-}
-
 impl Drawing {
     /// The picture.
     #[must_use]
@@ -74,13 +62,13 @@ pub struct Figure {
 impl Figure {
     /// A drawing of these columns; other characters in `stem` become `-`.
     #[must_use]
-    pub fn new(stem: &str, columns: Vec<String>, drawing: impl Into<Drawing>) -> Self {
+    pub fn new(stem: &str, columns: Vec<String>, drawing: Drawing) -> Self {
         let plain = |letter: char| match letter.to_ascii_lowercase() {
             fine @ ('a'..='z' | '0'..='9' | '_' | '-') => fine,
             _ => '-',
         };
         let stem = stem.chars().map(plain).collect();
-        Self { stem, columns, drawing: drawing.into(), explanation: String::new() }
+        Self { stem, columns, drawing, explanation: String::new() }
     }
 
     /// Adds an explanation before the one it has.

@@ -1,6 +1,6 @@
 //! Which node has samples of which classes.
 
-use super::Figure;
+use super::{Drawing, Figure};
 use crate::data::{Shard, Validation};
 use crate::plot::Bars;
 
@@ -30,5 +30,5 @@ pub fn labels(shards: &[Shard], validation: Validation) -> Option<Figure> {
         counts: shards.iter().map(counts).collect(),
     };
     let words = "How many samples of each class every node has, for both levels together.";
-    Some(Figure::new("labels", Vec::new(), bars).explained(words))
+    Some(Figure::new("labels", Vec::new(), Drawing::Bars(bars)).explained(words))
 }

@@ -126,14 +126,14 @@ fn card(number: usize, figure: &Figure) -> String {
     let mut drawing = figure.drawing.clone();
     // The page has a heading for it.
     drawing.title_mut().clear();
-    let (first, second) = (drawing.svg(), drawing.chart().and_then(other));
+    let (first, second) = (drawing.svg(), drawing.chart().and_then(linear));
     let mut text = format!("<figure class=\"card chart\" id=\"figure-{number}\">\n");
     match second {
-        Some((second, now, then)) => {
+        Some(second) => {
             text += &format!(
-                "<input class=\"other\" type=\"checkbox\" id=\"other-{number}\" aria-label=\"{then} axis\"/>\n\
-                 <h3>{title}<label class=\"switch\" for=\"other-{number}\"><span class=\"off\">{now}</span>\
-                 <span class=\"on\">{then}</span> \u{21c5}</label></h3>\n\
+                "<input class=\"other\" type=\"checkbox\" id=\"other-{number}\" aria-label=\"linear axis\"/>\n\
+                 <h3>{title}<label class=\"switch\" for=\"other-{number}\"><span class=\"off\">logarithmic</span>\
+                 <span class=\"on\">linear</span> \u{21c5}</label></h3>\n\
                  <div class=\"first\">{first}</div>\n<div class=\"second\">{second}</div>\n"
             );
         }
@@ -149,13 +149,12 @@ fn card(number: usize, figure: &Figure) -> String {
     text + "</figure>\n"
 }
 
-/// The chart on the other scale, if that makes sense, and the names of both scales.
-fn other(chart: &Chart) -> Option<(String, &'static str, &'static str)> {
+/// A logarithmic chart on a linear scale, if it has both.
+fn linear(chart: &Chart) -> Option<String> {
     let mut values = chart.lines.iter().flat_map(|line| &line.points).map(|point| point[1]);
     // Accuracies and counts are rarely shown on a logarithmic axis; a negative value has already made it linear.
     if chart.y_scale == Scale::Linear || values.any(|y| y < 0.0) {
         return None;
     }
-    let even = Chart { y_scale: Scale::Linear, ..chart.clone() };
-    Some((even.svg(), "logarithmic", "linear"))
+    Some(Chart { y_scale: Scale::Linear, ..chart.clone() }.svg())
 }

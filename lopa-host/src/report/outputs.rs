@@ -10,7 +10,7 @@ use lopa_core::problems::AnyProblem;
 use serde::Serialize;
 
 use super::schema::{States, Summary};
-use super::{Figure, captioned, charts, labels, of_run};
+use super::{Report, captioned, charts, labels, of_run};
 use crate::algorithms::NodeView;
 use crate::config::Experiment;
 use crate::data::Shard;
@@ -19,6 +19,8 @@ use crate::plot;
 use crate::record::Record;
 use crate::topology::{Layout, Weights, drawing};
 
+/// The name of the page.
+const PAGE: &str = "report.html";
 /// Pixels of a picture per unit of its SVG: enough for print.
 const PIXELS: f32 = 3.0;
 /// The most nodes in a picture of the network: more would be a blot.
@@ -62,11 +64,12 @@ impl Outputs {
     /// Says which path could not be written.
     pub fn new(folder: impl Into<PathBuf>) -> Result<Self, WriteError> {
         let folder = folder.into();
-        fs::create_dir_all(&folder).map_err(|error| WriteError { path: folder.clone(), error })?;
         let probe = folder.join(".lopa-writes-here");
-        fs::write(&probe, "").map_err(|error| WriteError { path: folder.clone(), error })?;
-        fs::remove_file(&probe).map_err(|error| WriteError { path: probe, error })?;
-        Ok(Self { folder })
+        let tried = fs::create_dir_all(&folder).and_then(|()| fs::write(&probe, ""));
+        match tried.and_then(|()| fs::remove_file(&probe)) {
+            Ok(()) => Ok(Self { folder }),
+            Err(error) => Err(WriteError { path: folder, error }),
+        }
     }
 
     /// Where results go.
@@ -94,31 +97,32 @@ impl Outputs {
         let Results { experiment, weights, layout, shards, record, .. } = *results;
         let mut figures = captioned(charts(record, "iteration"));
         figures.extend(labels(shards, experiment.data.validation));
-        self.draw(&figures)?;
         let network = (weights.topology().nodes() <= MOST_DRAWN)
             .then(|| drawing::svg(weights, layout, &experiment.network.topology.to_string()));
-        if let Some(svg) = &network {
-            Self { folder: self.folder.join("figures") }.picture("network", svg)?;
-        }
-        let name = "report.html";
         let configuration =
-            toml::to_string(experiment).map_err(|error| self.failed(name, error))?;
-        let page = of_run(results, figures, network, configuration);
-        self.put(name, page.html().as_bytes())
+            toml::to_string(experiment).map_err(|error| self.failed(PAGE, error))?;
+        self.report(&of_run(results, figures, network, configuration))
     }
 
-    /// Draws figures: one SVG and one PNG file each, in the folder `figures`.
+    /// Writes a page, and its pictures as files of their own.
     ///
     /// # Errors
     /// Says which path could not be written.
-    pub fn draw(&self, figures: &[Figure]) -> Result<(), WriteError> {
-        let folder = Self { folder: self.folder.join("figures") };
-        let made = fs::create_dir_all(&folder.folder);
-        made.map_err(|error| WriteError { path: folder.folder.clone(), error })?;
-        for figure in figures {
+    pub fn report(&self, report: &Report) -> Result<(), WriteError> {
+        self.draw(report)?;
+        self.put(PAGE, report.html().as_bytes())
+    }
+
+    /// Draws the pictures of a page: one SVG and one PNG file each, in the folder `figures`.
+    ///
+    /// # Errors
+    /// Says which path could not be written.
+    pub fn draw(&self, report: &Report) -> Result<(), WriteError> {
+        let folder = Self::new(self.folder.join("figures"))?;
+        for figure in &report.figures {
             folder.picture(&figure.stem, &figure.drawing.svg())?;
         }
-        Ok(())
+        report.network.iter().try_for_each(|svg| folder.picture("network", svg))
     }
 
     /// One picture as SVG and PNG.

@@ -3,15 +3,16 @@
 //! A file with a line that says what it is, a line of JSON, the checkpoints of all nodes (of LoPA, as a chip writes
 //! them), and the CRC-32 of all of that.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::{RunError, input};
 use crate::algorithms::RestoreError;
-use crate::config::Experiment;
+use crate::config::{Experiment, RunTable};
 use crate::metrics;
 use crate::network::Traffic;
-use crate::record::{Record, RecordError};
+use crate::record::Record;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
@@ -20,9 +21,9 @@ const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 4\n";
 /// Where a run stood, but for its nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Standing {
-    /// The file it was described by.
-    #[serde(with = "as_toml")]
-    pub(crate) experiment: Experiment,
+    /// The file it was described by, as TOML: what reads it back does not depend on how some other crate of a build wants
+    /// JSON's numbers kept.
+    pub(crate) experiment: String,
     /// The checksum of what nodes learn from, and of the network.
     pub(crate) digest: u32,
     /// Rounds completed.
@@ -32,74 +33,10 @@ pub(crate) struct Standing {
     /// What nodes sent.
     pub(crate) traffic: Traffic,
     /// The record so far, and that of single nodes, as CSV.
-    records: [String; 2],
-}
-
-/// A file within the JSON, as the TOML that it is: what reads it back does not depend on how some other crate of a build
-/// wants JSON's numbers kept.
-mod as_toml {
-    use serde::de::Error as _;
-    use serde::ser::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::config::Experiment;
-
-    pub(super) fn serialize<S: Serializer>(file: &Experiment, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&toml::to_string(file).map_err(S::Error::custom)?)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Experiment, D::Error> {
-        toml::from_str(&String::deserialize(from)?).map_err(D::Error::custom)
-    }
-}
-
-/// Why a run cannot be resumed.
-#[derive(Debug, thiserror::Error)]
-pub enum ResumeError {
-    /// There is no checkpoint.
-    #[error("cannot resume from {file}: {1}; run without --resume", file = .0.display())]
-    Missing(PathBuf, #[source] std::io::Error),
-    /// It is damaged, or of another version.
-    #[error("cannot resume from {}: it is damaged or of another version; run without --resume", .0.display())]
-    Damaged(PathBuf),
-    /// It is of another run.
-    #[error(
-        "cannot resume: {0} is not what the run began with; put it back, or run without --resume"
-    )]
-    Other(&'static str),
-    /// It is further than the file wants to go.
-    #[error(
-        "cannot resume: the run has completed {round} rounds already, run.iterations is {wanted}"
-    )]
-    Beyond {
-        /// Rounds completed.
-        round: u64,
-        /// Rounds wanted.
-        wanted: u64,
-    },
-    /// A node refuses its part.
-    #[error("cannot resume: {0}")]
-    Node(RestoreError),
-    /// Its record makes no sense.
-    #[error("cannot resume: the record's {0}")]
-    Record(RecordError),
+    pub(crate) records: [String; 2],
 }
 
 impl Standing {
-    /// Where a run stands.
-    pub(crate) fn new(
-        experiment: &Experiment,
-        digest: u32,
-        round: u64,
-        seconds: f64,
-        traffic: Option<Traffic>,
-        records: [&Record; 2],
-    ) -> Self {
-        let traffic = traffic.unwrap_or_default();
-        let records = records.map(Record::csv);
-        Self { experiment: experiment.clone(), digest, round, seconds, traffic, records }
-    }
-
     /// The file, with the nodes' own checkpoint in it.
     pub(crate) fn bytes(&self, nodes: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
         let mut bytes = FIRST_LINE.to_vec();
@@ -117,24 +54,24 @@ impl Standing {
         experiment: &Experiment,
         digest: u32,
         restore: impl FnOnce(&[u8]) -> Result<(), RestoreError>,
-    ) -> Result<Self, ResumeError> {
+    ) -> Result<Self, RunError> {
         let path = folder.join(NAME);
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) => return Err(ResumeError::Missing(path, error)),
+        let unreadable = |why: &dyn std::fmt::Display| {
+            let path = path.display();
+            input(format!("cannot resume from {path}: {why}; run without --resume"))
         };
-        let (standing, nodes) = split(&bytes).ok_or(ResumeError::Damaged(path))?;
-        standing.check(experiment, digest)?;
-        restore(nodes).map_err(ResumeError::Node)?;
+        let bytes = std::fs::read(&path).map_err(|error| unreadable(&error))?;
+        let damaged = || unreadable(&"it is damaged or of another version");
+        let (standing, nodes) = split(&bytes).ok_or_else(damaged)?;
+        let began_with = toml::from_str(&standing.experiment).map_err(|_| damaged())?;
+        standing.check(&began_with, experiment, digest)?;
+        restore(nodes).map_err(|error| input(format!("cannot resume: {error}")))?;
         Ok(standing)
     }
 
-    fn check(&self, new: &Experiment, digest: u32) -> Result<(), ResumeError> {
-        let old = &self.experiment;
-        let run = |run: &crate::config::RunTable| {
-            (run.seed, run.record_every, run.metrics.clone(), run.per_node)
-        };
-        for (what, same) in [
+    fn check(&self, old: &Experiment, new: &Experiment, digest: u32) -> Result<(), RunError> {
+        let run = |run: &RunTable| (run.seed, run.record_every, run.metrics.clone(), run.per_node);
+        let checks = [
             ("the table [problem]", old.problem == new.problem),
             ("the table [algorithm]", old.algorithm == new.algorithm),
             ("the table [links]", old.links == new.links),
@@ -143,22 +80,28 @@ impl Standing {
                 run(&old.run) == run(&new.run),
             ),
             ("the network or the data", self.digest == digest),
-        ] {
-            if !same {
-                return Err(ResumeError::Other(what));
-            }
+        ];
+        if let Some((what, _)) = checks.into_iter().find(|(_, same)| !same) {
+            return Err(input(format!(
+                "cannot resume: {what} is not what the run began with; put it back, or run without --resume"
+            )));
         }
         let (round, wanted) = (self.round, new.run.iterations);
-        if round > wanted { Err(ResumeError::Beyond { round, wanted }) } else { Ok(()) }
+        if round > wanted {
+            return Err(input(format!(
+                "cannot resume: the run has already completed {round} rounds, but run.iterations is {wanted}: raise it"
+            )));
+        }
+        Ok(())
     }
 
-    /// The records, without rows that a run without a stop would not have.
-    pub(crate) fn records(&self) -> Result<[Record; 2], ResumeError> {
-        let every = self.experiment.run.record_every as f64;
+    /// The records, without rows that a run without a stop would not have: every `every` rounds there is one.
+    pub(crate) fn records(&self, every: u64) -> Result<[Record; 2], RunError> {
         let [record, nodes] = &self.records;
-        let read = |text: &str| -> Result<Record, ResumeError> {
-            let mut record = Record::parse(text, metrics::column).map_err(ResumeError::Record)?;
-            record.retain(|row| row[0].is_some_and(|iteration| iteration % every == 0.0));
+        let read = |text: &str| -> Result<Record, RunError> {
+            let mut record = Record::parse(text, metrics::column)
+                .map_err(|error| input(format!("cannot resume: the record's {error}")))?;
+            record.retain(|row| row[0].is_some_and(|iteration| iteration % every as f64 == 0.0));
             Ok(record)
         };
         Ok([read(record)?, read(nodes)?])

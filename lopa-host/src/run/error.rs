@@ -5,7 +5,6 @@ use std::fmt;
 use lopa_core::network::NetworkError;
 use lopa_core::node::NodeError;
 
-use super::ResumeError;
 use crate::algorithms::TableError;
 use crate::config::ConfigError;
 use crate::files::WriteError;
@@ -13,7 +12,7 @@ use crate::files::WriteError;
 /// Why a run did not end well.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Its input is wrong: exit status 2.
+    /// Its input, or the checkpoint to go on from, is wrong: exit status 2.
     #[error("{0}")]
     Input(String),
     /// Its file is wrong: exit status 2.
@@ -22,9 +21,6 @@ pub enum RunError {
     /// The table of its algorithm is wrong: exit status 2.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// It cannot go on from its checkpoint: exit status 2.
-    #[error(transparent)]
-    Resume(#[from] ResumeError),
     /// It diverged, with everything so far written: exit status 1.
     #[error(
         "{0}: reduce the step size of that variable first (alpha for x and y, and for theta in single-level methods; \
@@ -44,7 +40,7 @@ pub(super) fn input(error: impl fmt::Display) -> RunError {
 pub(super) fn refused(error: NetworkError) -> RunError {
     match error {
         NetworkError::Node { error: NodeError::Length { name: "x", needed, found }, .. } => {
-            RunError::Input(format!("run.x0 has {found} numbers, {needed} are needed"))
+            RunError::Input(format!("run.x0 has {found} numbers, but {needed} are needed"))
         }
         other => input(other),
     }

@@ -62,20 +62,16 @@ impl Material {
         table: ProblemTable,
         samples: &[NodeSamples<'a>],
     ) -> Result<Vec<AnyProblem<'a>>, RunError> {
-        let numbered = |(node, problem): (usize, Result<AnyProblem<'a>, ProblemError>)| {
-            problem.map_err(|error| RunError::Input(format!("node {node}: {error}")))
-        };
-        match self {
+        let classes = self.shards().first().map_or(0, |shard| shard.train.classes().len());
+        let problems: Vec<Result<AnyProblem<'a>, ProblemError>> = match self {
             Self::Quadratics(data) => {
-                let own = |data: &'a QuadraticData| data.problem().map(AnyProblem::Quadratic);
-                data.iter().map(own).enumerate().map(numbered).collect()
+                data.iter().map(|own| own.problem().map(AnyProblem::Quadratic)).collect()
             }
-            Self::Samples(shards, _) => {
-                let classes = shards.first().map_or(0, |shard| shard.train.classes().len());
-                let own = |samples: &NodeSamples<'a>| problem(table, *samples, classes);
-                samples.iter().map(own).enumerate().map(numbered).collect()
-            }
-        }
+            Self::Samples(..) => samples.iter().map(|own| problem(table, *own, classes)).collect(),
+        };
+        let named = |node: usize, error| RunError::Input(format!("node {node}: {error}"));
+        let numbered = problems.into_iter().enumerate();
+        numbered.map(|(node, problem)| problem.map_err(|error| named(node, error))).collect()
     }
 
     /// A checksum of everything nodes learn from: a run is resumed on the same or not at all.

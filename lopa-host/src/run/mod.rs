@@ -7,7 +7,6 @@ mod links;
 mod material;
 mod theory;
 
-pub use checkpoint::ResumeError;
 pub(crate) use drive::drive;
 pub use error::RunError;
 pub(crate) use links::linking;
@@ -21,11 +20,12 @@ use std::time::{Duration, Instant};
 use lopa_core::batch::{Sampler, Sharing};
 use lopa_core::draw::Draws;
 use lopa_core::node::{Config, Scheme};
+use lopa_core::problem::Problem;
 use lopa_core::problems::AnyProblem;
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::Seal;
 
-use crate::algorithms::{self, Algorithm, AlgorithmTable, BuildError, Links, NodeView};
+use crate::algorithms::{self, Algorithm, BuildError, Links, NodeView};
 use crate::config::{Experiment, Start};
 use crate::key::Key;
 use crate::metrics::{Meter, Metric, NodeSamples, Totals};
@@ -38,9 +38,11 @@ use checkpoint::Standing;
 use drive::Progress;
 use error::{input, refused};
 
-/// How a run begins and ends.
+/// How a run begins and ends. By default it runs to the end and writes no files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options<'a> {
+    /// Where results and checkpoints are written, if they are wanted.
+    pub outputs: Option<&'a Outputs>,
     /// Go on from the checkpoint in the folder of the results.
     pub resume: bool,
     /// Once this is true, the run ends after the round it is in, with everything so far written.
@@ -48,7 +50,7 @@ pub struct Options<'a> {
 }
 
 /// A network of any algorithm.
-type Network<'p> = Box<dyn Algorithm<AnyProblem<'p>> + 'p>;
+type Network<'p> = dyn Algorithm<AnyProblem<'p>> + 'p;
 
 /// The result of a run.
 #[derive(Debug)]
@@ -63,7 +65,7 @@ pub struct Outcome<'p> {
     pub finished: bool,
     /// How often link timeouts split the network: if ever, the result differs from an in-process run.
     pub losses: u64,
-    network: Network<'p>,
+    network: Box<Network<'p>>,
 }
 
 impl<'p> Outcome<'p> {
@@ -199,7 +201,7 @@ impl Prepared {
     }
 
     /// The network in round 0, over links if the file has any.
-    fn network<'a>(&'a self, samples: &[NodeSamples<'a>]) -> Result<Network<'a>, RunError> {
+    fn network<'a>(&'a self, samples: &[NodeSamples<'a>]) -> Result<Box<Network<'a>>, RunError> {
         let algorithm = &self.experiment.algorithm;
         let edges = self.weights.edges().to_vec();
         if let Some(table) = &self.experiment.links {
@@ -241,14 +243,20 @@ impl Prepared {
         }
     }
 
+    /// Measures what the file wants of nodes with these samples.
+    pub(crate) fn meter<'a>(&self, samples: Vec<NodeSamples<'a>>) -> Result<Meter<'a>, RunError> {
+        let metrics = self.experiment.run.metrics.metrics();
+        let lopa = self.experiment.algorithm.name.scheme().is_some();
+        let lyapunov = lopa && metrics.contains(&Metric::Lyapunov);
+        let coefficients = lyapunov.then(|| self.coefficients()).transpose()?;
+        Ok(Meter::new(metrics, samples, coefficients))
+    }
+
     /// The weights of LoPA's Lyapunov function, from constants measured where x starts.
-    pub(crate) fn coefficients(
-        &self,
-        nodes: &[NodeView<'_, AnyProblem<'_>>],
-    ) -> Result<Coefficients, RunError> {
-        let outer = nodes.first().map_or(0, |node| node.x.len());
-        let problems = nodes.iter().map(|node| node.problem);
-        let constants = Constants::measure(problems, &self.x0(outer), self.experiment.run.seed)
+    fn coefficients(&self) -> Result<Coefficients, RunError> {
+        let problems = self.problems(&self.material.samples()?)?;
+        let outer = problems.first().map_or(0, |problem| problem.dimensions().outer);
+        let constants = Constants::measure(&problems, &self.x0(outer), self.experiment.run.seed)
             .map_err(|error| RunError::Input(format!("run.metrics: lyapunov: {error}")))?;
         let (rho, steps) = (self.weights.spectrum().rho(), self.experiment.steps()?);
         Ok(Coefficients::new(&constants, &steps, rho, self.experiment.algorithm.scheme()?))
@@ -266,35 +274,16 @@ impl Prepared {
         digest.finalize()
     }
 
-    /// The same network on the same data with other step sizes; the data are not copied.
+    /// The same network on the same data, which are not copied, after a `change` to the tables `algorithm`, `links` or
+    /// `run`.
     ///
     /// # Errors
-    /// Names the step size that is out of range.
-    pub fn retuned(&self, algorithm: AlgorithmTable) -> Result<Self, RunError> {
-        self.varied(Experiment { algorithm, ..self.experiment.clone() })
-    }
-
-    /// The same with other step sizes for `rounds` rounds, measured every `every` rounds.
-    ///
-    /// # Errors
-    /// Names the step size that is out of range.
-    pub fn shortened(
-        &self,
-        algorithm: AlgorithmTable,
-        rounds: u64,
-        every: u64,
-    ) -> Result<Self, RunError> {
-        let mut experiment = Experiment { algorithm, ..self.experiment.clone() };
-        (experiment.run.iterations, experiment.run.record_every) = (rounds, every);
-        self.varied(experiment)
-    }
-
-    /// The same without links: every node in this process.
-    ///
-    /// # Errors
-    /// None that [`Prepared::new`] has not had.
-    pub fn in_process(&self) -> Result<Self, RunError> {
-        self.varied(Experiment { links: None, ..self.experiment.clone() })
+    /// Names the value that is out of range.
+    pub fn with(&self, change: impl FnOnce(&mut Experiment)) -> Result<Self, RunError> {
+        let mut prepared = self.clone();
+        change(&mut prepared.experiment);
+        prepared.experiment.check()?;
+        Ok(prepared)
     }
 
     /// The same nodes without an exchange: each learns on its own.
@@ -303,62 +292,19 @@ impl Prepared {
         Self { weights: self.weights.silent(), ..self.clone() }
     }
 
-    /// An experiment on the same network and data.
-    fn varied(&self, experiment: Experiment) -> Result<Self, RunError> {
-        experiment.check()?;
-        Ok(Self { experiment, ..self.clone() })
-    }
-
-    /// Runs from the beginning to the end, calling `tick` with the rounds done.
-    ///
-    /// # Errors
-    /// On divergence, everything so far is written first.
-    pub fn run(
-        &self,
-        outputs: &Outputs,
-        tick: impl FnMut(u64) + Send,
-    ) -> Result<Outcome<'_>, RunError> {
-        self.run_with(outputs, Options::default(), tick)
-    }
-
-    /// Runs without writing files, for the outcome alone; ends early once `stop` is true.
-    ///
-    /// # Errors
-    /// Names the node that diverged.
-    pub fn measure(
-        &self,
-        stop: Option<&AtomicBool>,
-        tick: impl FnMut(u64) + Send,
-    ) -> Result<Outcome<'_>, RunError> {
-        self.go(None, Options { resume: false, stop }, tick)
-    }
-
     /// Runs as `options` say, calling `tick` with the rounds done.
     ///
     /// # Errors
-    /// On divergence, everything so far is written first.
-    pub fn run_with(
+    /// Names the node that diverged; everything so far is written first.
+    pub fn run(
         &self,
-        outputs: &Outputs,
-        options: Options<'_>,
-        tick: impl FnMut(u64) + Send,
-    ) -> Result<Outcome<'_>, RunError> {
-        self.go(Some(outputs), options, tick)
-    }
-
-    fn go(
-        &self,
-        outputs: Option<&Outputs>,
         options: Options<'_>,
         mut tick: impl FnMut(u64) + Send,
     ) -> Result<Outcome<'_>, RunError> {
+        let Options { outputs, resume, stop } = options;
         let samples = self.material.samples()?;
         let mut network = self.network(&samples)?;
-        let metrics = self.experiment.run.metrics.metrics();
-        let lopa = self.experiment.algorithm.name.scheme().is_some();
-        let lyapunov = lopa && metrics.contains(&Metric::Lyapunov);
-        let coefficients = lyapunov.then(|| self.coefficients(&network.nodes())).transpose()?;
-        let meter = Meter::new(metrics, samples, coefficients);
+        let meter = self.meter(samples)?;
         let mut run = Run {
             prepared: self,
             outputs,
@@ -371,16 +317,16 @@ impl Prepared {
             before: Traffic::default(),
             saved: Instant::now(),
         };
-        if let (true, Some(outputs)) = (options.resume, outputs) {
+        if let (true, Some(outputs)) = (resume, outputs) {
             let restore = |bytes: &[u8]| network.restore(bytes);
             let standing =
                 Standing::resume(outputs.folder(), &self.experiment, run.digest, restore)?;
-            [run.record, run.nodes] = standing.records()?;
+            [run.record, run.nodes] = standing.records(self.experiment.run.record_every)?;
             (run.seconds, run.before) = (standing.seconds, standing.traffic);
         }
         run.first = network.round();
         let last = self.experiment.run.iterations;
-        let driven = drive(&mut *network, last, options.stop, |network, progress| {
+        let driven = drive(&mut *network, last, stop, |network, progress| {
             run.observe(network, progress)?;
             tick(progress.round);
             Ok(())
@@ -422,11 +368,7 @@ struct Run<'p, 'o> {
 
 impl<'p> Run<'p, '_> {
     /// Measures and saves what is due.
-    fn observe(
-        &mut self,
-        network: &dyn Algorithm<AnyProblem<'p>>,
-        progress: Progress,
-    ) -> Result<(), RunError> {
+    fn observe(&mut self, network: &Network<'p>, progress: Progress) -> Result<(), RunError> {
         let table = &self.prepared.experiment.run;
         let Progress { round, ends, .. } = progress;
         let regular = round.is_multiple_of(table.record_every);
@@ -442,7 +384,7 @@ impl<'p> Run<'p, '_> {
         if ends || due { self.save(network, progress) } else { Ok(()) }
     }
 
-    fn measure(&mut self, network: &dyn Algorithm<AnyProblem<'p>>, seconds: f64) {
+    fn measure(&mut self, network: &Network<'p>, seconds: f64) {
         let nodes = network.nodes();
         let totals = Totals {
             sent: network.sent(),
@@ -456,25 +398,22 @@ impl<'p> Run<'p, '_> {
         }
     }
 
-    fn traffic(&self, network: &dyn Algorithm<AnyProblem<'p>>) -> Option<Traffic> {
+    fn traffic(&self, network: &Network<'p>) -> Option<Traffic> {
         network.traffic().map(|traffic| self.before + traffic)
     }
 
-    fn save(
-        &mut self,
-        network: &dyn Algorithm<AnyProblem<'p>>,
-        progress: Progress,
-    ) -> Result<(), RunError> {
+    fn save(&mut self, network: &Network<'p>, progress: Progress) -> Result<(), RunError> {
         let Some(outputs) = self.outputs else { return Ok(()) };
         if let Some(nodes) = network.checkpoint() {
-            let standing = Standing::new(
-                &self.prepared.experiment,
-                self.digest,
-                progress.round,
-                self.seconds + progress.seconds,
-                self.traffic(network),
-                [&self.record, &self.nodes],
-            );
+            let standing = Standing {
+                experiment: toml::to_string(&self.prepared.experiment)
+                    .map_err(|error| outputs.failed(checkpoint::NAME, error))?,
+                digest: self.digest,
+                round: progress.round,
+                seconds: self.seconds + progress.seconds,
+                traffic: self.traffic(network).unwrap_or_default(),
+                records: [&self.record, &self.nodes].map(Record::csv),
+            };
             let bytes = standing.bytes(&nodes);
             let bytes = bytes.map_err(|error| outputs.failed(checkpoint::NAME, error))?;
             outputs.put(checkpoint::NAME, &bytes)?;
@@ -483,11 +422,7 @@ impl<'p> Run<'p, '_> {
         Ok(())
     }
 
-    fn write(
-        &self,
-        network: &dyn Algorithm<AnyProblem<'p>>,
-        finished: bool,
-    ) -> Result<(), RunError> {
+    fn write(&self, network: &Network<'p>, finished: bool) -> Result<(), RunError> {
         let Some(outputs) = self.outputs else { return Ok(()) };
         let per_node = self.prepared.experiment.run.per_node;
         Ok(outputs.write(&Results {

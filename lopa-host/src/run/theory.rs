@@ -18,7 +18,7 @@ impl Prepared {
     pub fn theory(&self) -> Result<Theory, RunError> {
         let failed = |error| RunError::Input(format!("theory: {error}"));
         let samples = self.material.samples()?;
-        let problems = self.material.problems(self.experiment.problem, &samples)?;
+        let problems = self.problems(&samples)?;
         let problems: Vec<&AnyProblem<'_>> = problems.iter().collect();
         let seed = self.experiment.run.seed;
         let largest = |of: fn(Dimensions) -> usize| {

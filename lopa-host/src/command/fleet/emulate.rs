@@ -1,6 +1,6 @@
 //! `lopa fleet --emulate`: a network on emulated boards, with accidents on request.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -14,8 +14,7 @@ use lopa_host::run::Prepared;
 
 use super::Source;
 use super::progress::Progress;
-use crate::command::run::short;
-use crate::command::{Failure, interrupts, print, progress};
+use crate::command::{Failure, Lines, interrupts, progress};
 
 /// Seconds before a silent neighbour is given up, if no board goes missing.
 const CALM: f64 = 100.0;
@@ -27,7 +26,7 @@ const BRISK: f64 = 10.0;
 pub(super) struct Emulation {
     /// Emulate the boards, with QEMU.
     #[arg(long, requires = "out")]
-    emulate: bool,
+    pub(super) emulate: bool,
     /// Folder for the results; earlier ones are replaced when the fleet has finished.
     #[arg(long, requires = "emulate")]
     out: Option<PathBuf>,
@@ -79,10 +78,6 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Emulation {
-    pub(super) const fn requested(&self) -> bool {
-        self.emulate
-    }
-
     fn accidents(&self) -> Vec<Accident> {
         self.kill.iter().chain(&self.restart).chain(&self.cut).copied().collect()
     }
@@ -95,7 +90,9 @@ impl Emulation {
     }
 
     pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
-        let out = self.out.as_ref().ok_or_else(|| Failure::input("--out is missing"))?;
+        let Some(out) = &self.out else {
+            return Err(Failure::input("--out DIR is missing: name a folder for the results"));
+        };
         let experiment = prepared.experiment();
         let (nodes, rounds) = (experiment.network.nodes, experiment.run.iterations);
         let accidents = self.accidents();
@@ -122,7 +119,7 @@ impl Emulation {
         let mut fleet = Emulated::new(&image, &layout.blobs, faults).map_err(Failure::run)?;
         let start = Instant::now();
         let mut bars = Progress::new(nodes as usize, rounds);
-        let ran = course.run(&mut fleet, stop, |statuses| bars.show(statuses, &|_| String::new()));
+        let ran = course.run(&mut fleet, stop, |statuses| bars.show(statuses, &[]));
         bars.clear();
         ran.map_err(Failure::run)?;
         let seconds = start.elapsed().as_secs_f64();
@@ -153,8 +150,8 @@ impl Emulation {
             fleet: Some((&value, &note)),
             ..prepared.results(&nodes, &measured.record)
         };
-        outputs.write(&results).map_err(Failure::run)?;
-        self.report(&account, rounds, &measured.record)
+        outputs.write(&results)?;
+        report(&account, rounds, &measured.record, out)
     }
 
     /// What is done to the fleet, as it was requested.
@@ -164,44 +161,38 @@ impl Emulation {
         words.extend(self.drop.map(|probability| format!("drop {probability}")));
         words
     }
+}
 
-    /// A few lines like those of lopa run; all values are measured from the states read back.
-    fn report(&self, account: &Account, rounds: u64, record: &Record) -> Result<(), Failure> {
-        let mut text = String::new();
-        let mut line = |what: &str, value: String| text += &format!("{what:<26} {value}\n");
-        line("rounds", rounds.to_string());
-        let last = record.rows().last();
-        for (at, column) in record.columns().iter().enumerate().skip(1) {
-            if let Some(value) = last.and_then(|row| row[at]) {
-                line(&column.title, short(value));
-            }
-        }
-        let repaired = account.counters.values().map(|counters| counters.repaired);
-        line("chunks repaired", repaired.sum::<u64>().to_string());
-        line("frames spoiled", account.spoiled.to_string());
-        if !account.off.is_empty() {
-            line("nodes off", format!("{:?}", account.off));
-        }
-        let bits = match account.same_bits {
-            Some(true) => "the same as in the simulation, on every node",
-            Some(false) => "NOT the same as in the simulation",
-            None => "different from the simulation, as expected after these accidents",
-        };
-        line("bits", bits.into());
-        line("results", self.out.as_deref().map_or(String::new(), |out| out.display().to_string()));
-        print(&text)?;
-        if account.same_bits == Some(false) {
-            let lost = account.counters.values().any(|counters| counters.epochs > 0);
-            let why = if lost {
-                "; link timeouts split the network, so this machine may be too busy: try a longer --silence"
-            } else {
-                ""
-            };
-            let nodes = &account.other_bits;
-            return Err(Failure::run(format!(
-                "the bits of nodes {nodes:?} differ from the simulation{why}"
-            )));
-        }
-        Ok(())
+/// A few lines like those of lopa run; all values are measured from the states read back.
+fn report(account: &Account, rounds: u64, record: &Record, out: &Path) -> Result<(), Failure> {
+    let mut lines = Lines::default();
+    lines.add("rounds", rounds);
+    lines.add_last(record);
+    let repaired = account.counters.values().map(|counters| counters.repaired);
+    lines.add("chunks repaired", repaired.sum::<u64>());
+    lines.add("frames spoiled", account.spoiled);
+    if !account.off.is_empty() {
+        lines.add("nodes off", format_args!("{:?}", account.off));
     }
+    let bits = match account.same_bits {
+        Some(true) => "the same as in the simulation, on every node",
+        Some(false) => "NOT the same as in the simulation",
+        None => "different from the simulation, as expected after these accidents",
+    };
+    lines.add("bits", bits);
+    lines.add("results", out.display());
+    lines.print()?;
+    if account.same_bits == Some(false) {
+        let lost = account.counters.values().any(|counters| counters.epochs > 0);
+        let why = if lost {
+            "; link timeouts split the network, so this machine may be too busy: try a longer --silence"
+        } else {
+            ""
+        };
+        let nodes = &account.other_bits;
+        return Err(Failure::run(format!(
+            "the bits of nodes {nodes:?} differ from the simulation{why}"
+        )));
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use lopa_core::wire::Status;
-use lopa_host::chips::{BOARDS, Board, Form, Limits, VALUES, blobs};
+use lopa_host::chips::{BOARDS, Board, Limits};
 use lopa_host::files;
 use lopa_host::fleet::{Client, Connected, Reading, Silence, flash};
 use lopa_host::report::{NodeState, Outputs, States};
@@ -15,11 +15,11 @@ use lopa_host::run::Prepared;
 
 use super::Source;
 use super::progress::{Progress, damaged, word};
-use crate::command::shard::access;
+use crate::command::shard::{access, blob_files, blobs_for};
 use crate::command::{Failure, interrupts, print};
 
 /// How often the status of boards is requested.
-pub(super) const LOOK: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Flashes boards.
 #[derive(Debug, Args)]
@@ -44,31 +44,27 @@ impl Flash {
         })?;
         let board: Board =
             name.parse().map_err(|error| Failure::input(format!("fleet.board: {error}")))?;
-        let form = Form { values: Some(VALUES), ..Form::default() };
-        let blobs = blobs(prepared, Limits::default(), form)?;
-        blobs.iter().try_for_each(|blob| board.takes(blob))?;
-        let blobs: Vec<Vec<u8>> = blobs.into_iter().map(|blob| blob.bytes).collect();
+        let blobs = blobs_for(prepared, Limits::default(), Some(&board))?;
         let outputs = Outputs::new(&self.blobs).map_err(Failure::input)?;
-        let path = |node: u32| outputs.folder().join(format!("node-{node}.blob"));
-        let all: Vec<(PathBuf, &Vec<u8>)> = (0..).map(path).zip(&blobs).collect();
+        let all = blob_files(outputs.folder(), &blobs);
         // What a board would refuse is reported before anything is built or written.
         let probe = |node: u32| {
             let own = table.node.iter().find(|own| own.id == node);
             let probe = own.and_then(|own| own.probe.as_deref());
             if probe.is_none() && experiment.network.nodes > 1 {
-                let what = format!(
-                    "fleet.node: node {node} needs a probe, since there are several boards"
-                );
-                return Err(Failure::input(format!("{what}: probe-rs list prints their names")));
+                return Err(Failure::input(format!(
+                    "fleet.node: node {node} needs a probe, since there are several boards: \
+                     probe-rs list prints their names"
+                )));
             }
             Ok(probe)
         };
-        (0..experiment.network.nodes).try_for_each(|node| probe(node).map(drop))?;
+        let probes: Vec<_> = (0..experiment.network.nodes).map(probe).collect::<Result<_, _>>()?;
         flash::lines(&board, &self.blobs, &self.blobs, None).map_err(Failure::input)?;
         let image = self.source.program(&board)?;
-        files::put_all_as(&all, access(prepared)).map_err(Failure::run)?;
-        for node in 0..experiment.network.nodes {
-            let lines = flash::lines(&board, &image, &path(node), probe(node)?);
+        files::put_all_as(&all, access(prepared))?;
+        for ((path, _), probe) in all.iter().zip(probes) {
+            let lines = flash::lines(&board, &image, path, probe);
             for line in lines.map_err(Failure::input)? {
                 print(&format!("{line}\n"))?;
                 if !self.dry_run {
@@ -83,39 +79,42 @@ impl Flash {
 /// Starts boards; if the host is their router, it stays until they have finished.
 pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
     let mut fleet = Connected::open(prepared)?;
-    each(&mut fleet, |client| client.start(), "go on")?;
+    each(&mut fleet, |client| client.start(), "start")?;
     if !fleet.routed() {
         return Ok(());
     }
     eprintln!(
         "this host is the router: boards can reach each other only while it runs; Ctrl-C stops it"
     );
-    let (rounds, stop) = (prepared.experiment().run.iterations, interrupts()?);
-    let mut bars = Progress::new(prepared.experiment().network.nodes as usize, rounds);
+    if !watch(&mut fleet, prepared, |_, _| Vec::new())? {
+        return Err(Failure::run(
+            "stopped: the boards wait for each other until start or monitor runs again",
+        ));
+    }
+    let rounds = prepared.experiment().run.iterations;
+    print(&format!("finished: {rounds} rounds, {} frames forwarded\n", fleet.passed()))
+}
+
+/// Shows the progress of boards until they have finished, or until Ctrl-C is pressed: tells which. `look` returns what
+/// to add to the state of each.
+pub(super) fn watch(
+    fleet: &mut Connected,
+    prepared: &Prepared,
+    mut look: impl FnMut(&mut Connected, &[Option<Status>]) -> Vec<String>,
+) -> Result<bool, Failure> {
+    let (experiment, stop) = (prepared.experiment(), interrupts()?);
+    let mut bars = Progress::new(experiment.network.nodes as usize, experiment.run.iterations);
     loop {
         let statuses = fleet.statuses();
-        bars.show(&statuses, &|_| String::new());
-        if done(&statuses) {
+        bars.show(&statuses, &look(fleet, &statuses));
+        let mut all = statuses.iter();
+        let done = all.all(|status| status.is_some_and(|status| status.round >= status.rounds));
+        if done || stop.load(Ordering::Relaxed) {
             bars.clear();
-            return print(&format!(
-                "finished: {} rounds, {} frames forwarded\n",
-                rounds,
-                fleet.passed()
-            ));
-        }
-        if stop.load(Ordering::Relaxed) {
-            bars.clear();
-            return Err(Failure::run(
-                "stopped: the boards wait for each other until start or monitor runs again",
-            ));
+            return Ok(done);
         }
         std::thread::sleep(LOOK);
     }
-}
-
-/// Whether all boards have completed all rounds.
-pub(super) fn done(statuses: &[Option<Status>]) -> bool {
-    statuses.iter().all(|status| status.is_some_and(|status| status.round >= status.rounds))
 }
 
 /// Pauses boards after the round they are in.
@@ -176,7 +175,9 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
     if silent.is_empty() {
         return Ok(());
     }
-    Err(Failure::run(format!("no answer from nodes {silent:?}")))
+    Err(Failure::run(format!(
+        "no answer from nodes {silent:?}: check their power and their lines to this host"
+    )))
 }
 
 /// Reads states.
@@ -201,13 +202,13 @@ impl Read {
         let iteration = readings.iter().map(|(_, r)| r.status.round).min().unwrap_or(0);
         let nodes = readings.iter().map(|(id, reading)| node(*id, reading)).collect();
         let states = States { iteration, at_rest: Some(at_rest), nodes };
-        outputs.put_json("state.json", &states).map_err(Failure::run)?;
+        outputs.put_json("state.json", &states)?;
         if !at_rest {
             eprintln!(
                 "lopa: the boards are still learning, so these states are from different rounds"
             );
         }
-        print(&format!("{:<26} {}\n", "state.json after round", iteration))
+        print(&format!("{:<26} {iteration}\n", "state.json after round"))
     }
 }
 

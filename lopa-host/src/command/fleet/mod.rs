@@ -9,12 +9,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use lopa_host::chips::Board;
-use lopa_host::config::Experiment;
 use lopa_host::fleet::ConnectError;
 use lopa_host::fleet::image::{self, ImageError};
-use lopa_host::run::Prepared;
 
-use super::Failure;
+use super::{Failure, prepared};
 use emulate::Emulation;
 
 /// Runs a network on boards, emulated or real.
@@ -77,7 +75,7 @@ impl Source {
         let built = match &self.image {
             Some(image) => image::given(image),
             None => {
-                eprintln!("building the program of {}", board.name);
+                eprintln!("building the node program for {}", board.name);
                 image::build(&image::folder(self.firmware.as_deref()), board)
             }
         };
@@ -100,9 +98,8 @@ impl From<ConnectError> for Failure {
 impl FleetCommand {
     /// Runs the command.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
-        let prepared = Prepared::new(experiment)?;
-        match (&self.action, self.emulation.requested()) {
+        let prepared = prepared(&self.file)?;
+        match (&self.action, self.emulation.emulate) {
             (None, true) => self.emulation.run(&prepared),
             (None, false) => Err(Failure::input(
                 "nothing to do: pass --emulate --out DIR, or one of flash, start, status, monitor, read and stop",

@@ -1,14 +1,12 @@
 //! `lopa fleet monitor`: the progress of a fleet, live.
 
-use std::sync::atomic::Ordering;
-
 use lopa_core::wire::Counters;
 use lopa_host::fleet::Connected;
 use lopa_host::run::Prepared;
 
-use super::hardware::{LOOK, done, each};
-use super::progress::{Progress, damaged};
-use crate::command::{Failure, interrupts, print};
+use super::hardware::{each, watch};
+use super::progress::damaged;
+use crate::command::{Failure, print};
 
 /// What is known about a board besides its status.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,6 +18,12 @@ struct Health {
 }
 
 impl Health {
+    /// Requests the counters and the loss of a board.
+    fn ask(&mut self, fleet: &mut Connected, prepared: &Prepared, node: u32) {
+        self.loss = fleet.loss(prepared, node);
+        self.counters = fleet.client(node).and_then(|client| client.counters().ok());
+    }
+
     fn words(&self) -> String {
         let mut words = String::new();
         if let Some([met, dead, refused]) = self.neighbours {
@@ -45,45 +49,34 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
     let experiment = prepared.experiment();
     let (nodes, rounds) = (experiment.network.nodes, experiment.run.iterations);
     let mut fleet = Connected::open(prepared)?;
-    let stop = interrupts()?;
     let router = if fleet.routed() { ", this host is the router" } else { "" };
     eprintln!("{nodes} nodes, {}, {rounds} rounds{router}", experiment.network.topology);
-    let mut bars = Progress::new(nodes as usize, rounds);
     let mut health = vec![Health::default(); nodes as usize];
-    // More is requested from one board per turn: lines are slow, and busy.
-    for turn in (0..nodes).cycle() {
-        let statuses = fleet.statuses();
-        for (health, status) in health.iter_mut().zip(&statuses) {
+    let mut turns = (0..nodes).cycle();
+    let done = watch(&mut fleet, prepared, |fleet, statuses| {
+        for (health, status) in health.iter_mut().zip(statuses) {
             health.neighbours = status.map(|status| [status.met, status.dead, status.refused]);
         }
-        let own = &mut health[turn as usize];
+        // More is requested from one board per turn: lines are slow, and busy.
+        let turn = turns.next().unwrap_or(0);
         if statuses[turn as usize].is_some() {
-            own.counters = fleet.client(turn).and_then(|client| client.counters().ok());
-            own.loss = fleet.loss(prepared, turn);
+            health[turn as usize].ask(fleet, prepared, turn);
         }
-        bars.show(&statuses, &|node| health[node].words());
-        if done(&statuses) {
-            bars.clear();
-            break;
-        }
-        if stop.load(Ordering::Relaxed) {
-            bars.clear();
-            if fleet.routed() {
-                // Without a router they would consider each other dead, and learn alone.
-                return each(&mut fleet, |client| client.stop(), "pause");
-            }
-            return print("the boards continue unwatched\n");
-        }
-        std::thread::sleep(LOOK);
+        health.iter().map(Health::words).collect()
+    })?;
+    if !done && fleet.routed() {
+        // Without a router they would consider each other dead, and learn alone.
+        return each(&mut fleet, |client| client.stop(), "pause");
+    }
+    if !done {
+        return print("the boards continue unwatched\n");
     }
     // One last request to all, so that the final report is complete.
     let mut text = String::new();
     for node in 0..nodes {
-        let loss = fleet.loss(prepared, node);
-        let client = fleet.client(node);
-        let counters = client.and_then(|client| client.counters().ok());
-        let words = Health { counters, loss, neighbours: health[node as usize].neighbours }.words();
-        text += &format!("node {node}: done{words}\n");
+        let own = &mut health[node as usize];
+        own.ask(&mut fleet, prepared, node);
+        text += &format!("node {node}: done{}\n", own.words());
     }
     print(&text)
 }

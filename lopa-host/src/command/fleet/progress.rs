@@ -53,8 +53,9 @@ impl Progress {
         Self { bars, screen, rounds, printed: None }
     }
 
-    /// Shows the status of all nodes; `more` adds to the state of each.
-    pub(crate) fn show(&mut self, statuses: &[Option<Status>], more: &dyn Fn(usize) -> String) {
+    /// Shows the status of all nodes; `more` is added to the state of each, if there is more.
+    pub(crate) fn show(&mut self, statuses: &[Option<Status>], more: &[String]) {
+        let more = |node: usize| more.get(node).map_or("", String::as_str);
         for (node, (bar, status)) in self.bars.iter().zip(statuses).enumerate() {
             if let Some(status) = status {
                 bar.set_position(status.round);

@@ -7,12 +7,10 @@ use std::path::PathBuf;
 use clap::Args;
 use lopa_core::node::Scheme;
 use lopa_host::campaign::{CheckRuns, Checks};
-use lopa_host::config::Experiment;
-use lopa_host::run::Prepared;
 use lopa_host::theory::{Corollary, Lemma, Theory};
 use serde::Serialize;
 
-use super::{Failure, interrupts, print, progress, threads};
+use super::{Failure, Threads, interrupts, json, prepared, print, progress};
 
 /// Measures the constants of the paper's assumptions where a run starts, and the step sizes of its corollaries.
 ///
@@ -46,9 +44,8 @@ pub(crate) struct TheoryCommand {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Number of threads, by default all cores. The results do not depend on it.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 /// Everything that is printed.
@@ -69,14 +66,14 @@ struct All {
 impl TheoryCommand {
     /// Measures, checks if requested, and prints.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        threads(self.threads)?;
-        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
+        self.threads.start()?;
+        let prepared = prepared(&self.file)?;
+        let experiment = prepared.experiment();
         let tau = self.tau.or(experiment.algorithm.tau).unwrap_or(0.5);
         if !(tau > 0.0 && tau < 1.0) {
             return Err(Failure::input(format!("--tau must be above 0 and below 1, got {tau}")));
         }
         let (tau, rounds) = (f64::from(tau), experiment.run.iterations);
-        let prepared = Prepared::new(experiment)?;
         let theory = prepared.theory()?;
         let corollary = |scheme| theory.corollary(scheme, tau, rounds);
         let mut all = All {
@@ -96,12 +93,7 @@ impl TheoryCommand {
             bar.finish_and_clear();
             all.check = checks?;
         }
-        if self.json {
-            let json = serde_json::to_string(&all).map_err(Failure::run)?;
-            print(&(json + "\n"))?;
-        } else {
-            print(&text::text(&all))?;
-        }
+        print(&if self.json { json(&all)? } else { text::text(&all) })?;
         if self.check { outcome(all.check.as_ref()) } else { Ok(()) }
     }
 }

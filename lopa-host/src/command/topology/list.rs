@@ -3,7 +3,7 @@
 use lopa_host::topology::{Kind, Weights};
 use serde::Serialize;
 
-use crate::command::Failure;
+use crate::command::{self, Failure};
 
 /// An example of each kind, and what it is.
 const KINDS: [(&str, &str); 11] = [
@@ -47,7 +47,7 @@ pub(super) fn list(json: bool) -> Result<String, Failure> {
         entries.push(Entry { network, what, links, rho });
     }
     if json {
-        return Ok(serde_json::to_string(&entries).map_err(Failure::run)? + "\n");
+        return command::json(&entries);
     }
     let mut text = String::from("with ten nodes      links  rho\n");
     for Entry { network, what, links, rho } in entries {

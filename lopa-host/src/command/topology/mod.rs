@@ -11,7 +11,7 @@ use lopa_host::csv;
 use lopa_host::files;
 use lopa_host::topology::{Kind, Layout, WeightRule, Weights, drawing, edge_list, find};
 
-use super::{Failure, print};
+use super::{Failure, json, print};
 use summary::Summary;
 
 /// The most nodes for which the whole matrix is written.
@@ -74,7 +74,7 @@ pub(crate) struct Topology {
 /// A network and its name.
 struct Named {
     weights: Weights,
-    layout: Layout,
+    title: String,
     /// As in a file; none for a network that was found, or read from a matrix.
     kind: Option<Kind>,
     seed: u64,
@@ -94,10 +94,10 @@ impl Topology {
             return print(&list::list(self.json)?);
         }
         let network = self.network()?;
-        let summary = Summary::new(&network.weights, network.title(), network.wanted);
+        let summary = Summary::new(&network.weights, network.title.clone(), network.wanted);
         let outputs = self.outputs(&network)?;
         let text = match self.json {
-            true => summary.json()?,
+            true => json(&summary)?,
             false => summary.text() + &self.advice(&network),
         };
         files::put_all(&outputs).map_err(Failure::input)?;
@@ -147,34 +147,23 @@ impl Topology {
             let what = format!("the weights are for {nodes} nodes, not {wanted}: omit --nodes");
             return Err(Failure::input(what));
         }
-        Ok(Named {
-            weights,
-            layout: Layout::Springs { seed: 0 },
-            kind: None,
-            seed: self.seed(),
-            matrix: Some(path.into()),
-            wanted: None,
-        })
+        let (title, matrix) = (format!("weights {}", path.display()), Some(path.into()));
+        Ok(Named { weights, title, kind: None, seed: self.seed(), matrix, wanted: None })
     }
 
     /// Finds a network with this rho.
     fn found(&self, rho: f64, text: &str) -> Result<Named, Failure> {
-        let seed = self.seed();
         if !text.is_empty() || self.weights.is_some() {
             let what = "--rho finds a network with Metropolis weights: omit the name and --weights";
             return Err(Failure::input(what));
         }
         let nodes =
             self.nodes.ok_or_else(|| Failure::input("--rho needs a node count: pass --nodes"))?;
+        let seed = self.seed();
         let found = find(rho, nodes, seed).map_err(Failure::input)?;
-        Ok(Named {
-            weights: Weights::metropolis(&found.topology),
-            layout: Layout::Springs { seed: 0 },
-            kind: None,
-            seed,
-            matrix: None,
-            wanted: Some(rho),
-        })
+        let weights = Weights::metropolis(&found.topology);
+        let title = format!("found for rho = {rho}");
+        Ok(Named { weights, title, kind: None, seed, matrix: None, wanted: Some(rho) })
     }
 
     /// The network that `lopa run` would use.
@@ -193,8 +182,8 @@ impl Topology {
         let weights = &network.weights;
         let mut files: Vec<(PathBuf, String)> = Vec::new();
         if let Some(path) = &self.svg {
-            let picture = drawing::svg(weights, network.layout, &network.title());
-            files.push((path.clone(), picture));
+            let layout = network.kind.as_ref().map_or(Layout::Springs { seed: 0 }, Kind::layout);
+            files.push((path.clone(), drawing::svg(weights, layout, &network.title)));
         }
         if let Some(path) = &self.edges {
             files.push((path.clone(), edge_list::format(weights.topology())));
@@ -265,16 +254,8 @@ impl Named {
             WeightRule::Metropolis => None,
             WeightRule::File(path) => Some(path),
         };
-        Ok(Self { weights, layout: kind.layout(), kind: Some(kind), seed, matrix, wanted: None })
-    }
-
-    fn title(&self) -> String {
-        match (&self.kind, &self.matrix, self.wanted) {
-            (Some(kind), ..) => kind.to_string(),
-            (None, _, Some(rho)) => format!("found for rho = {rho}"),
-            (None, Some(path), None) => format!("weights {}", path.display()),
-            (None, None, None) => "network".into(),
-        }
+        let title = kind.to_string();
+        Ok(Self { weights, title, kind: Some(kind), seed, matrix, wanted: None })
     }
 }
 

@@ -6,8 +6,6 @@ use std::fmt::Write as _;
 use lopa_host::topology::{Topology, Weights};
 use serde::Serialize;
 
-use crate::command::Failure;
-
 /// The most nodes that are listed individually.
 const MOST_LISTED: usize = 24;
 /// The most steps along links to compute the diameter; beyond that, a bound is given.
@@ -15,7 +13,9 @@ const MOST_STEPS: usize = 100_000_000;
 
 /// The properties of a network.
 #[derive(Debug, Serialize)]
-pub(super) struct Summary {
+pub(super) struct Summary<'a> {
+    #[serde(skip)]
+    weights: &'a Weights,
     network: String,
     pub(super) nodes: usize,
     links: usize,
@@ -45,18 +45,14 @@ struct Degrees {
     most: usize,
 }
 
-impl Summary {
-    pub(super) fn new(weights: &Weights, network: String, rho_wanted: Option<f64>) -> Self {
+impl<'a> Summary<'a> {
+    pub(super) fn new(weights: &'a Weights, network: String, rho_wanted: Option<f64>) -> Self {
         let topology = weights.topology();
         let (nodes, links) = (topology.nodes(), topology.links().count());
-        let degree = |node: u32| topology.neighbours(node).len();
-        let (mut busiest, mut least) = (0, degree(0));
-        for node in 0..nodes as u32 {
-            least = least.min(degree(node));
-            if degree(node) > degree(busiest) {
-                busiest = node;
-            }
-        }
+        let degrees = weights.degrees();
+        let least = degrees.iter().copied().min().unwrap_or(0);
+        let most = degrees.iter().copied().max().unwrap_or(0);
+        let busiest = (0..).zip(&degrees).find(|(_, degree)| **degree == most);
         let mut own = vec![1.0_f64; nodes];
         weights.edges().iter().for_each(|e| own[e.node as usize] -= f64::from(e.weight));
         let once = weights.edges().iter().filter(|edge| edge.node < edge.neighbour);
@@ -64,15 +60,12 @@ impl Summary {
         let spectrum = weights.spectrum();
         let (diameter, diameter_exact) = diameter(topology, links);
         Self {
+            weights,
             network,
             nodes,
             links,
-            degrees: Degrees {
-                least,
-                mean: 2.0 * links as f64 / nodes as f64,
-                most: degree(busiest),
-            },
-            busiest,
+            degrees: Degrees { least, mean: 2.0 * links as f64 / nodes as f64, most },
+            busiest: busiest.map_or(0, |(node, _)| node),
             diameter,
             diameter_exact,
             rho: spectrum.rho(),
@@ -84,10 +77,6 @@ impl Summary {
             own,
             edges,
         }
-    }
-
-    pub(super) fn json(&self) -> Result<String, Failure> {
-        Ok(serde_json::to_string(self).map_err(Failure::run)? + "\n")
     }
 
     pub(super) fn text(&self) -> String {
@@ -139,17 +128,9 @@ impl Summary {
         }
         let mut text = String::from("\nnode    keeps  neighbours and weights\n");
         for (node, own) in (0_u32..).zip(&self.own) {
-            let others = self.edges.iter().filter_map(|&(a, b, weight)| match node {
-                _ if a == node => Some((b, weight)),
-                _ if b == node => Some((a, weight)),
-                _ => None,
-            });
-            let mut others: Vec<(u32, f32)> = others.collect();
-            others.sort_by_key(|&(other, _)| other);
-            let others = others.iter().map(|(other, weight)| format!("{other}: {weight:.4}"));
-            let line = format!("{node:>4}   {own:.4}  {}", others.collect::<Vec<_>>().join("  "));
-            text += line.trim_end();
-            text.push('\n');
+            let edges = self.weights.edges().iter().filter(|edge| edge.node == node);
+            let others = edges.map(|edge| format!("  {}: {:.4}", edge.neighbour, edge.weight));
+            text += &format!("{node:>4}   {own:.4}{}\n", others.collect::<String>());
         }
         text
     }
