@@ -63,7 +63,7 @@ pub enum KeyError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The operating system has no random numbers.
-    #[error("the operating system has no random numbers: {0}")]
+    #[error("cannot get random numbers from the operating system: {0}")]
     Random(String),
 }
 
