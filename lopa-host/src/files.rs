@@ -66,7 +66,8 @@ pub fn put_all_as<B: AsRef<[u8]>>(
     })
 }
 
-fn beside(path: &Path) -> PathBuf {
+/// Where a file is written until it is whole: its path with `.part` appended.
+pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
     name.into()

@@ -5,11 +5,11 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lopa_core::wire::{KEY_BYTES, Seal};
 
-use crate::files::{self, WriteError};
+use crate::files;
 
 /// What a key file begins with.
 const COMMENT: &str = "# The key of a LoPA network. Anyone who has it can read and forge its frames: keep it secret.\n";
@@ -26,46 +26,10 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Why there is no key. No message has a part of a key in it.
+/// Why there is no key, and what to do. No message has a part of a key in it.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// The file cannot be read.
-    #[error("cannot read the key {file}: {1}; make one with: lopa key {file}", file = .0.display())]
-    Read(PathBuf, #[source] io::Error),
-    /// Others than its owner can read or change the file.
-    #[error(
-        "the key {file} is open to others (mode {mode:03o}): run chmod 600 {file}, and make a new key if others may have read it",
-        file = path.display()
-    )]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// The file has no key, or something besides it.
-    #[error("{}:{line}: {what}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1; the one behind the last if the key is missing.
-        line: usize,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// The file is there already.
-    #[error(
-        "{} exists already: choose another name, or remove it if no board uses that key any more",
-        .0.display()
-    )]
-    Exists(PathBuf),
-    /// The file cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The operating system has no random numbers.
-    #[error("the operating system has no random numbers: {0}")]
-    Random(String),
-}
+#[error("{0}")]
+pub struct KeyError(String);
 
 impl Key {
     /// A new key, of the operating system's random numbers.
@@ -74,8 +38,12 @@ impl Key {
     /// If it has none.
     pub fn random() -> Result<Self, KeyError> {
         let mut key = [0; KEY_BYTES];
-        getrandom::fill(&mut key).map_err(|error| KeyError::Random(error.to_string()))?;
-        Ok(Self(key))
+        match getrandom::fill(&mut key) {
+            Ok(()) => Ok(Self(key)),
+            Err(error) => Err(KeyError(format!(
+                "cannot get random numbers from the operating system: {error}"
+            ))),
+        }
     }
 
     /// Reads a key file.
@@ -83,20 +51,23 @@ impl Key {
     /// # Errors
     /// Refuses one that others can read, and says what to do; names the line that is not a key.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
-        let wrong = |error| KeyError::Read(path.to_path_buf(), error);
-        let file = File::open(path).map_err(wrong)?;
+        let name = path.display();
+        let unread = |error: io::Error| {
+            KeyError(format!("cannot read the key {name}: {error}; make one with: lopa key {name}"))
+        };
+        let file = File::open(path).map_err(unread)?;
         // Of the open file: what is checked is what is read.
-        if let Some(mode) = open_to_others(&file).map_err(wrong)? {
-            return Err(KeyError::Open { path: path.to_path_buf(), mode });
+        if let Some(mode) = open_to_others(&file).map_err(unread)? {
+            return Err(KeyError(format!(
+                "the key {name} is open to others (mode {mode:03o}): run chmod 600 {name}, and make a new key if others \
+                 may have read it"
+            )));
         }
         let mut bytes = Vec::new();
-        file.take(LONGEST).read_to_end(&mut bytes).map_err(wrong)?;
-        // Whatever is not text is told by its line, like any other mistake.
-        Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|(line, what)| KeyError::Format {
-            path: path.to_path_buf(),
-            line,
-            what,
-        })
+        file.take(LONGEST).read_to_end(&mut bytes).map_err(unread)?;
+        // Bytes that are not text are reported with their line, like any other mistake.
+        let key = Self::parse(&String::from_utf8_lossy(&bytes));
+        key.map_err(|(line, what)| KeyError(format!("{name}:{line}: {what}")))
     }
 
     /// Writes a new file that only its owner can read.
@@ -107,9 +78,14 @@ impl Key {
         let mut text = String::from(COMMENT);
         text.extend(self.0.iter().map(|byte| format!("{byte:02x}")));
         text.push('\n');
-        files::create_private(path, text.as_bytes()).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => KeyError::Exists(path.to_path_buf()),
-            _ => KeyError::Write(WriteError { path: path.to_path_buf(), error }),
+        files::create_private(path, text.as_bytes()).map_err(|error| {
+            let name = path.display();
+            KeyError(match error.kind() {
+                io::ErrorKind::AlreadyExists => format!(
+                    "{name} exists already: choose another name, or remove it if no board uses that key any more"
+                ),
+                _ => format!("cannot write {name}: {error}"),
+            })
         })
     }
 

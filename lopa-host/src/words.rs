@@ -9,37 +9,10 @@ pub struct Form {
     pub example: &'static str,
 }
 
-/// Why a text is not a form of a setting.
+/// Why a text is not a form of a setting, and which forms there are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FormError {
-    /// No form has this name.
-    #[error("unknown {what} `{name}`: {}valid forms are {}", hint(name, forms), list(forms))]
-    Name {
-        /// What the setting is.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// The forms there are.
-        forms: &'static [Form],
-    },
-    /// What follows the name is not what the form takes.
-    #[error("`{text}`: {}", form.rule())]
-    Arguments {
-        /// The text.
-        text: String,
-        /// The form.
-        form: Form,
-    },
-}
-
-fn hint(name: &str, forms: &[Form]) -> String {
-    let nearest = nearest(name, forms.iter().map(Form::name));
-    nearest.map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "))
-}
-
-fn list(forms: &[Form]) -> String {
-    forms.iter().map(|form| format!("`{}`", form.form)).collect::<Vec<_>>().join(", ")
-}
+#[error("{0}")]
+pub struct FormError(String);
 
 impl Form {
     /// A form and an example of it.
@@ -52,28 +25,31 @@ impl Form {
         self.form.split(' ').next().unwrap_or_default()
     }
 
-    fn rule(&self) -> String {
-        let Self { form, example } = self;
-        match *form == self.name() {
-            true => format!("`{form}` takes no arguments"),
-            false => format!("the form is `{form}`, for example `{example}`"),
-        }
-    }
-
     /// Reads a text: `read` gets its name and what follows, and returns nothing if that is not what the form takes.
     pub(crate) fn parse<T>(
-        what: &'static str,
-        forms: &'static [Self],
+        what: &str,
+        forms: &[Self],
         text: &str,
         read: impl FnOnce(&str, &str) -> Option<T>,
     ) -> Result<T, FormError> {
         let text = text.trim();
         let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let form = *forms
-            .iter()
-            .find(|form| form.name() == name)
-            .ok_or_else(|| FormError::Name { what, name: name.into(), forms })?;
-        read(name, rest.trim()).ok_or_else(|| FormError::Arguments { text: text.into(), form })
+        let Some(own) = forms.iter().find(|form| form.name() == name) else {
+            let hint = nearest(name, forms.iter().map(Self::name))
+                .map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
+            let list: Vec<String> = forms.iter().map(|form| format!("`{}`", form.form)).collect();
+            let list = list.join(", ");
+            return Err(FormError(format!(
+                "unknown {what} `{name}`: {hint}valid forms are {list}"
+            )));
+        };
+        read(name, rest.trim()).ok_or_else(|| {
+            let Self { form, example } = own;
+            FormError(match *form == name {
+                true => format!("`{text}`: `{form}` takes no arguments"),
+                false => format!("`{text}`: the form is `{form}`, for example `{example}`"),
+            })
+        })
     }
 }
 

@@ -105,7 +105,7 @@ fn covtype_is_complete_and_learned() {
         assert!((ratio - middle).abs() < 0.152, "{node} {counts:?}");
     }
     let standard = standardise(&mut shards).unwrap().unwrap();
-    assert_eq!(standard.mean().len(), 54);
+    assert_eq!(standard.mean.len(), 54);
     let accuracy = learn(&shards, Scheme::GradientTracking, 150, 300, 0.02);
     println!("covtype cottonwood/aspen: {accuracy}");
     assert!(accuracy > 0.9, "{accuracy}");

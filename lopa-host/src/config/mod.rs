@@ -73,23 +73,14 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// It is not TOML, or has a key or a value that is unknown.
-    #[error("{}{message}", in_file(path.as_deref()))]
-    Syntax {
-        /// The file, if it is one.
-        path: Option<PathBuf>,
-        /// Where, and what is wrong.
-        message: String,
-    },
+    #[error("{0}")]
+    Syntax(String),
     /// A value is out of range.
     #[error("{0}")]
     Value(String),
     /// The table `algorithm` was refused.
     #[error(transparent)]
     Algorithm(#[from] TableError),
-}
-
-fn in_file(path: Option<&Path>) -> String {
-    path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
 
 impl Experiment {
@@ -102,9 +93,7 @@ impl Experiment {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.into(), source })?;
         let mut experiment = Self::parse(&text).map_err(|error| match error {
-            ConfigError::Syntax { message, .. } => {
-                ConfigError::Syntax { path: Some(path.into()), message }
-            }
+            ConfigError::Syntax(what) => ConfigError::Syntax(format!("{}: {what}", path.display())),
             other => other,
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -136,7 +125,7 @@ impl Experiment {
             if let Some(hint) = nearest(error.message()) {
                 message += &format!("did you mean `{hint}`?");
             }
-            ConfigError::Syntax { path: None, message: message.trim_end().into() }
+            ConfigError::Syntax(message.trim_end().into())
         };
         let experiment: Self = toml::from_str(text).map_err(syntax)?;
         experiment.check()?;
@@ -144,31 +133,23 @@ impl Experiment {
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        let value = |what: &str| Err(ConfigError::Value(what.into()));
-        if self.network.nodes == 0 {
-            return value("network.nodes is 0: a network needs at least one node");
-        }
-        if self.run.iterations == 0 {
-            return value("run.iterations is 0: at least one round is needed");
-        }
-        if self.run.record_every == 0 {
-            return value("run.record_every is 0: at least 1 is needed");
-        }
-        if self.run.checkpoint_every == Some(0) {
-            return value("run.checkpoint_every is 0: at least 1 is needed");
-        }
-        match self.run.x0 {
-            Start::Number(a) | Start::Random { random: a } if !a.is_finite() => {
-                return value("run.x0 is infinite or NaN");
-            }
-            _ => {}
-        }
-        if let Validation::Part(part) = self.data.validation
-            && !(part > 0.0 && part < 1.0)
-        {
-            return value(
+        let run = &self.run;
+        let unusable = [
+            (self.network.nodes == 0, "network.nodes is 0: a network needs at least one node"),
+            (run.iterations == 0, "run.iterations is 0: at least one round is needed"),
+            (run.record_every == 0, "run.record_every is 0: at least 1 is needed"),
+            (run.checkpoint_every == Some(0), "run.checkpoint_every is 0: at least 1 is needed"),
+            (
+                matches!(run.x0, Start::Number(a) | Start::Random { random: a } if !a.is_finite()),
+                "run.x0 is infinite or NaN: it must be a finite number",
+            ),
+            (
+                matches!(self.data.validation, Validation::Part(a) if !(a > 0.0 && a < 1.0)),
                 "data.validation is out of range: it must be above 0 and below 1, or \"same\"",
-            );
+            ),
+        ];
+        if let Some((_, what)) = unusable.iter().find(|(wrong, _)| *wrong) {
+            return Err(ConfigError::Value((*what).into()));
         }
         if let Some(links) = &self.links {
             links.check()?;
@@ -180,7 +161,7 @@ impl Experiment {
         let name = self.algorithm.name;
         if self.links.is_some() && name.scheme().is_none() {
             return Err(ConfigError::Value(format!(
-                "links: {name} runs in-process only; just lopa-lg and lopa-gt run over links: remove the table"
+                "links: {name} runs in-process only, because only lopa-lg and lopa-gt run over links: remove the table"
             )));
         }
         Ok(())
@@ -219,19 +200,18 @@ impl LinksTable {
             ("reorder", self.reorder),
         ] {
             if !(0.0..1.0).contains(&chance) {
-                let what = format!(
+                return Err(ConfigError::Value(format!(
                     "links.{name} = {chance} is out of range: it must be a probability in [0, 1)"
-                );
+                )));
+            }
+        }
+        for (name, value) in [("baud", self.baud), ("chunk", self.chunk)] {
+            if value == 0 {
+                let what = format!("links.{name} is 0: at least 1 is needed");
                 return Err(ConfigError::Value(what));
             }
         }
-        let zero = [("baud", self.baud), ("chunk", self.chunk)].into_iter().find(|(_, a)| *a == 0);
-        match zero {
-            Some((name, _)) => {
-                Err(ConfigError::Value(format!("links.{name} is 0: at least 1 is needed")))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -241,7 +221,9 @@ impl FleetTable {
         for (index, node) in self.node.iter().enumerate() {
             let id = node.id;
             if id >= nodes {
-                return wrong(format!("fleet.node: id {id}, but the network has {nodes} nodes"));
+                return wrong(format!(
+                    "fleet.node: id {id} is out of range: the network has {nodes} nodes, counted from 0"
+                ));
             }
             let before = &self.node[..index];
             if before.iter().any(|other| other.id == id) {
@@ -299,6 +281,11 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_with_a_way_out() {
+        let board = |(id, port): &(u32, &str)| format!("{{ id = {id}, port = {port:?} }}");
+        let boards = |boards: &[(u32, &str)]| {
+            let boards: Vec<String> = boards.iter().map(board).collect();
+            format!("[fleet]\nnode = [{}]\n[run]", boards.join(", "))
+        };
         for (from, to, said) in [
             ("alpha = 0.1", "alhpa = 0.1", "did you mean `alpha`?"),
             ("[run]", "[runn]", "did you mean `run`?"),
@@ -322,21 +309,9 @@ mod tests {
             ("tau = 0.5", "", "missing field `tau`"),
             ("[problem]", "[problem", "line 4"),
             ("[run]", "[fleet]\nbord = \"pico\"\n[run]", "did you mean `board`?"),
-            (
-                "[run]",
-                "[fleet]\nnode = [{ id = 4, port = \"a\" }]\n[run]",
-                "id 4, but the network has 4 nodes",
-            ),
-            (
-                "[run]",
-                "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 1, port = \"b\" }]\n[run]",
-                "id 1 is given twice",
-            ),
-            (
-                "[run]",
-                "[fleet]\nnode = [{ id = 1, port = \"a\" }, { id = 2, port = \"a\" }]\n[run]",
-                "port \"a\" is given twice",
-            ),
+            ("[run]", &boards(&[(4, "a")]), "id 4 is out of range: the network has 4 nodes"),
+            ("[run]", &boards(&[(1, "a"), (1, "b")]), "id 1 is given twice"),
+            ("[run]", &boards(&[(1, "a"), (2, "a")]), "port \"a\" is given twice"),
         ] {
             let error = Experiment::parse(&GOOD.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(said), "{to}: {error}");

@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use super::dataset::Dataset;
-use super::error::{Fault, FileError, Place};
+use super::error::{EMPTY, FileError, Place, not_a_label, too_large};
 use super::reader::{MOST_VALUES, Reader, find, need};
 use super::table::{Class, Table, Targets, Values};
 
 /// The pixels of an image, over three planes.
 pub const WIDTH: usize = 3072;
+
+/// The bytes of a record: a label and an image.
+const SIZE: usize = 1 + WIDTH;
 
 /// The classes, in the order of their labels from 0 on.
 pub const CLASSES: [&str; 10] =
@@ -50,34 +53,34 @@ pub fn read<P: AsRef<Path>>(files: &[P]) -> Result<Table, FileError> {
     let (mut pixels, mut labels) = (Vec::new(), Vec::new());
     for file in files {
         let mut reader = Reader::open(file.as_ref())?;
-        let mut record = Vec::with_capacity(1 + WIDTH);
-        for number in 0.. {
-            record.clear();
-            let found = reader.read_to(&mut record, 1 + WIDTH as u64)?;
-            let place = Place::Record(number);
-            if let Some((&label, image)) = record.split_first() {
-                if usize::from(label) >= CLASSES.len() {
-                    let fault = Fault::Label { found: label.to_string(), allowed: "0 to 9" };
-                    return Err(reader.error(place, fault));
-                }
-                if image.len() < WIDTH {
-                    return Err(reader.error(place, Fault::Record { size: 1 + WIDTH, found }));
-                }
-                if pixels.len() > MOST_VALUES - WIDTH {
-                    let what = "the number of pixels";
-                    return Err(reader.error(place, Fault::TooLarge { what, limit: MOST_VALUES }));
-                }
-                labels.push(label);
-                pixels.extend_from_slice(image);
-            } else if number == 0 {
-                return Err(reader.error(Place::File, Fault::Empty));
-            } else {
-                break;
+        let before = labels.len();
+        let mut record = Vec::with_capacity(SIZE);
+        while reader.read_to(&mut record, SIZE)? > 0 {
+            let refuse = |what| Err(reader.error(Place::Record(labels.len() - before), what));
+            let (label, image) = (record[0], &record[1..]);
+            if usize::from(label) >= CLASSES.len() {
+                return refuse(not_a_label(label, "0 to 9"));
             }
+            if image.len() < WIDTH {
+                let what = "the file is incomplete, or of another kind";
+                return refuse(format!(
+                    "has {} bytes where records have {SIZE}: {what}",
+                    record.len()
+                ));
+            }
+            if pixels.len() > MOST_VALUES - WIDTH {
+                return refuse(too_large("the number of pixels", MOST_VALUES));
+            }
+            labels.push(label);
+            pixels.extend_from_slice(image);
+            record.clear();
+        }
+        if labels.len() == before {
+            return Err(reader.error(Place::File, EMPTY));
         }
     }
     if labels.is_empty() {
-        return Err(FileError::new(Path::new("CIFAR-10"), Place::File, Fault::Empty));
+        return Err(FileError::new(Path::new("CIFAR-10"), Place::File, EMPTY));
     }
     let classes = (0_i16..).zip(CLASSES).map(|(label, name)| Class::new(label, name)).collect();
     Ok(Table::trusted(Values::Bytes(pixels), WIDTH, Targets::Class(labels), classes))

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::error::{Fault, FileError};
-use super::reader::{MOST_VALUES, need};
+use super::csv;
+use super::error::{FileError, not_a_label};
+use super::reader::need;
 use super::table::{Class, Table, Targets, Values};
-use super::text::{Lines, bare, excerpt, number};
+use super::text::excerpt;
 
 /// The features of a sample: ten measured ones, then 4 + 40 that are 0 or 1.
 pub const WIDTH: usize = 54;
@@ -21,10 +22,7 @@ pub const CLASSES: [&str; 7] = [
     "Krummholz",
 ];
 
-/// The samples in the published file.
-pub const SAMPLES: usize = 581_012;
-
-/// `covtype.data`, plain or with `.gz`: [`SAMPLES`] samples. It has no test part: hold one out with
+/// `covtype.data`, plain or with `.gz`: 581,012 samples. It has no test part: hold one out with
 /// [`super::Dataset::hold_out`].
 ///
 /// A shorter file is read too: people cut it for a quick try, and damage that ends at a line looks the same.
@@ -52,35 +50,13 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Table, FileError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(file: impl AsRef<Path>) -> Result<Table, FileError> {
-    let mut lines = Lines::open(file.as_ref())?;
-    let (mut values, mut labels) = (Vec::new(), Vec::new());
-    while lines.advance()? {
-        if values.len() > MOST_VALUES - WIDTH {
-            let what = "the number of values";
-            return Err(lines.line(Fault::TooLarge { what, limit: MOST_VALUES }));
-        }
-        let text = lines.text()?;
-        let mut cells = text.split(',').map(bare).enumerate();
-        let before = values.len();
-        for (column, cell) in cells.by_ref().take(WIDTH) {
-            values.push(number(cell).map_err(|fault| lines.cell(column, fault))?);
-        }
-        let (label, rest) = (cells.next(), cells.count());
-        let Some((column, cell)) = label.filter(|_| rest == 0) else {
-            let found = values.len() - before + usize::from(label.is_some()) + rest;
-            return Err(lines.line(Fault::Ragged { expected: WIDTH + 1, found }));
-        };
-        match cell.parse::<u8>() {
-            Ok(label) if (1..=7).contains(&label) => labels.push(label - 1),
-            _ => {
-                let fault = Fault::Label { found: excerpt(cell), allowed: "1 to 7" };
-                return Err(lines.cell(column, fault));
-            }
-        }
-    }
-    if labels.is_empty() {
-        return Err(lines.file(Fault::Empty));
-    }
+    let mut labels = Vec::new();
+    let label = |cell: &str| {
+        let label = cell.parse::<u8>().ok().filter(|label| (1..=7).contains(label));
+        labels.push(label.ok_or_else(|| not_a_label(excerpt(cell), "1 to 7"))? - 1);
+        Ok(())
+    };
+    let values = csv::numbers(file.as_ref(), Some(WIDTH + 1), WIDTH, label)?;
     let classes = (1_i16..).zip(CLASSES).map(|(label, name)| Class::new(label, name)).collect();
     Ok(Table::trusted(Values::Floats(values), WIDTH, Targets::Class(labels), classes))
 }

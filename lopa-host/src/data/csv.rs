@@ -7,7 +7,7 @@ use std::path::Path;
 
 use lopa_core::samples::LabelKind;
 
-use super::error::{Fault, FileError};
+use super::error::{EMPTY, FileError, NO_FEATURES, too_large};
 use super::reader::MOST_VALUES;
 use super::table::{Table, Values};
 use super::text::{Column, Lines, bare, number};
@@ -33,40 +33,49 @@ use super::text::{Column, Lines, bare, number};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(file: impl AsRef<Path>, labels: LabelKind) -> Result<Table, FileError> {
-    let mut lines = Lines::open(file.as_ref())?;
-    let (mut values, mut labels) = (Vec::new(), Column::new(labels));
-    let (mut first, mut cells) = (true, None);
-    while lines.advance()? {
-        let text = lines.text()?;
-        let found = text.split(',').count();
-        let expected = *cells.get_or_insert(found);
-        if found != expected {
-            return Err(lines.line(Fault::Ragged { expected, found }));
-        }
-        if expected < 2 {
-            return Err(lines.line(Fault::NoFeatures));
-        }
-        if std::mem::take(&mut first) && is_header(text) {
-            continue;
-        }
-        if values.len() > MOST_VALUES.saturating_sub(expected) {
-            let what = "the number of values";
-            return Err(lines.line(Fault::TooLarge { what, limit: MOST_VALUES }));
-        }
-        for (column, cell) in text.split(',').map(bare).enumerate() {
-            let read = match column {
-                0 => labels.push(cell),
-                _ => number(cell).map(|value| values.push(value)),
-            };
-            read.map_err(|fault| lines.cell(column, fault))?;
-        }
-    }
-    if labels.len() == 0 {
-        return Err(lines.file(Fault::Empty));
-    }
+    let mut labels = Column::new(labels);
+    let values = numbers(file.as_ref(), None, 0, |cell| labels.push(cell))?;
     let width = values.len() / labels.len();
     let (targets, classes) = labels.finish();
     Ok(Table::trusted(Values::Floats(values), width, targets, classes))
+}
+
+/// The features of a file, row after row; `label` gets the cells of the column `at`. With a number of `columns` the file
+/// has no header.
+pub(super) fn numbers(
+    file: &Path,
+    mut columns: Option<usize>,
+    at: usize,
+    mut label: impl FnMut(&str) -> Result<(), String>,
+) -> Result<Vec<f32>, FileError> {
+    let mut lines = Lines::open(file)?;
+    let (mut values, mut maybe_header) = (Vec::new(), columns.is_none());
+    while lines.advance()? {
+        let text = lines.text()?;
+        let found = text.split(',').count();
+        let expected = *columns.get_or_insert(found);
+        if found != expected {
+            let row = format!("{found} cells where the first row has {expected}");
+            return Err(lines.line(row + ": every row needs the same number"));
+        }
+        if expected < 2 {
+            return Err(lines.line(NO_FEATURES));
+        }
+        if std::mem::take(&mut maybe_header) && is_header(text) {
+            continue;
+        }
+        if values.len() > MOST_VALUES.saturating_sub(expected) {
+            return Err(lines.line(too_large("the number of values", MOST_VALUES)));
+        }
+        for (column, cell) in text.split(',').map(bare).enumerate() {
+            let read = match column == at {
+                true => label(cell),
+                false => number(cell).map(|value| values.push(value)),
+            };
+            read.map_err(|what| lines.cell(column, what))?;
+        }
+    }
+    if values.is_empty() { Err(lines.file(EMPTY)) } else { Ok(values) }
 }
 
 /// No cell is a number, and at least one is not blank.

@@ -3,7 +3,7 @@
 use lopa_core::draw::Draws;
 
 use super::error::DataError;
-use super::table::{Table, Targets, Values};
+use super::table::{Table, Targets, Values, same_width};
 use crate::chance::shuffled;
 use crate::purposes;
 
@@ -33,16 +33,15 @@ impl Dataset {
     /// Refuses parts of different widths, encodings or classes.
     pub fn new(train: Table, test: Option<Table>) -> Result<Self, DataError> {
         let Some(test) = test else { return Ok(Self { train, test: None }) };
-        if train.width() != test.width() {
-            return Err(DataError::Width { expected: train.width(), found: test.width() });
-        }
+        same_width(train.width(), test.width())?;
         let bytes = |table: &Table| matches!(table.values(), Values::Bytes(_));
         let real = |table: &Table| matches!(table.targets(), Targets::Real(_));
         let (a, b) = (train.shared_classes(), test.shared_classes());
         let all = if a.len() < b.len() { b.clone() } else { a.clone() };
         let fit = all.starts_with(&a) && all.starts_with(&b);
         if bytes(&train) != bytes(&test) || real(&train) != real(&test) || !fit {
-            return Err(DataError::Kind);
+            let what = "training and test samples differ in their classes or encoding: they do not belong together";
+            return Err(DataError::Table(what.into()));
         }
         Ok(Self { train: train.with_classes(all.clone()), test: Some(test.with_classes(all)) })
     }
@@ -64,7 +63,9 @@ impl Dataset {
     pub fn hold_out(self, count: usize, seed: u64) -> Result<Self, DataError> {
         let found = self.train.len();
         if count == 0 || count >= found {
-            return Err(DataError::HoldOut { wanted: count, found });
+            return Err(DataError::Table(format!(
+                "cannot hold out {count} of {found} samples: hold out at least one, and keep at least one"
+            )));
         }
         let rows = shuffled(found, &mut Draws { seed, node: 0 }.stream(0, purposes::HOLD_OUT));
         let (test, train) = rows.split_at(count);

@@ -6,8 +6,9 @@ use lopa_core::draw::Draws;
 
 use super::dataset::Dataset;
 use super::error::DataError;
-use super::partition::{LEAST, Partition, Pool, even};
+use super::partition::{LEAST, Partition, Pool};
 use super::shard::Shard;
+use super::source::Validation;
 use super::table::Table;
 use crate::chance::{self, shuffled};
 use crate::purposes;
@@ -35,8 +36,8 @@ pub struct Deal {
     pub partition: Partition,
     /// How many samples are dealt out, drawn from all; without it, as many as possible.
     pub samples: Option<usize>,
-    /// The part of a node's share that is for validation, above 0 and below 1; without it, both levels use all of it.
-    pub validation: Option<f64>,
+    /// What of a node's share is for validation.
+    pub validation: Validation,
     /// What nodes are tested with.
     pub test: TestPart,
     /// The seed: the same seed gives the same shards.
@@ -71,7 +72,7 @@ impl Deal {
             nodes,
             partition,
             samples: None,
-            validation: Some(0.5),
+            validation: Validation::Part(0.5),
             test: TestPart::Common,
             seed,
         }
@@ -83,24 +84,22 @@ impl Deal {
     /// Refuses settings out of range, and says which node has too few samples, and of which class.
     pub fn shares(&self, table: &Table) -> Result<Vec<Share>, DataError> {
         if self.nodes == 0 {
-            return Err(DataError::NoNodes);
+            let what = "there is no node to deal samples out to";
+            return Err(DataError::Setting(what.into()));
         }
-        if let Some(value) = self.validation
+        if let Validation::Part(value) = self.validation
             && !(value > 0.0 && value < 1.0)
         {
-            let (name, allowed) = ("validation", "above 0 and below 1");
-            return Err(DataError::Setting { name, value, allowed });
+            return Err(DataError::range("validation", value, "above 0 and below 1"));
         }
         let found = table.len();
         let samples = self.samples.unwrap_or(found);
         if samples > found {
-            return Err(DataError::TooMany { wanted: samples, found });
+            let what = format!("{samples} samples are requested, but there are only {found}");
+            return Err(DataError::Deal(what));
         }
-        let nodes = self.nodes as usize;
-        if samples / nodes < LEAST {
-            // With an even deal the last node gets the fewest.
-            return Err(DataError::Few { node: nodes - 1, found: samples / nodes });
-        }
+        // With an even deal the last node gets the fewest.
+        enough(self.nodes - 1, samples / self.nodes as usize)?;
         let mut stream = Draws { seed: self.seed, node: 0 }.stream(0, purposes::POOL);
         let mut rows = shuffled(found, &mut stream);
         // These two take what they need from each class.
@@ -109,25 +108,24 @@ impl Deal {
         if !picky {
             rows.truncate(samples);
         }
-        let shares = match self.partition {
-            Partition::Iid => deal_evenly(&rows, nodes),
-            _ => {
-                let labels = table.labels().ok_or(DataError::Real)?;
-                let mut by_class = vec![Vec::new(); table.classes().len()];
-                rows.iter().for_each(|&row| by_class[usize::from(labels[row as usize])].push(row));
-                let (classes, seed) = (table.classes(), self.seed);
-                let pool = Pool { rows: &by_class, classes, nodes: self.nodes, seed };
-                match self.partition {
-                    Partition::Dirichlet { alpha } => pool.dirichlet(alpha)?,
-                    Partition::LabelSubsets { classes } => pool.subsets(classes)?,
-                    Partition::EqualSubsets { classes } => {
-                        pool.equal_subsets(classes, self.samples)?
-                    }
-                    Partition::LabelRatio(ratio) => pool.ratio(ratio, self.samples)?,
-                    Partition::Iid => Vec::new(),
-                }
-            }
+        let rows = if self.partition == Partition::Iid {
+            vec![rows]
+        } else {
+            let labels = table.need_labels()?;
+            let mut by_class = vec![Vec::new(); table.classes().len()];
+            rows.iter().for_each(|&row| by_class[usize::from(labels[row as usize])].push(row));
+            by_class
         };
+        let Self { nodes, samples, seed, .. } = *self;
+        let pool = Pool { rows, classes: table.classes(), nodes, samples, seed };
+        let plan = match self.partition {
+            Partition::Iid => pool.evenly(),
+            Partition::Dirichlet { alpha } => pool.dirichlet(alpha)?,
+            Partition::LabelSubsets { classes } => pool.subsets(classes)?,
+            Partition::EqualSubsets { classes } => pool.equal_subsets(classes)?,
+            Partition::LabelRatio(ratio) => pool.ratio(ratio)?,
+        };
+        let shares = pool.deal(&plan)?;
         (0..).zip(shares).map(|(node, share)| self.cut(node, share)).collect()
     }
 
@@ -158,20 +156,20 @@ impl Deal {
         test: &Arc<Table>,
     ) -> Result<Arc<Table>, DataError> {
         let Some(labels) = test.labels() else { return Ok(Arc::clone(test)) };
-        let there = test.counts();
+        let both = counts.iter().copied().zip(test.counts()).enumerate();
+        let own = both.filter(|(_, (wanted, _))| *wanted > 0);
         // The class that runs out first.
-        let mut scarce = None;
-        for (class, (&wanted, &left)) in counts.iter().zip(&there).enumerate() {
-            if wanted > 0 && left == 0 {
-                let class = test.classes()[class].name.clone();
-                return Err(DataError::Short { node: node as usize, class, wanted: 1, left });
-            }
-            let fewer = |(w, l): (usize, usize)| left * w < l * wanted;
-            if wanted > 0 && scarce.is_none_or(fewer) {
-                scarce = Some((wanted, left));
-            }
+        let scarce = own.min_by(|(_, (wanted, left)), (_, other)| {
+            let (other_wanted, other_left) = other;
+            (left * other_wanted).cmp(&(other_left * wanted))
+        });
+        let Some((class, (wanted, left))) = scarce else { return Ok(Arc::clone(test)) };
+        if left == 0 {
+            return Err(DataError::Deal(format!(
+                "node {node} has samples of class \"{}\", but the test part has none: add some, or leave the class out",
+                test.classes()[class].name
+            )));
         }
-        let Some((wanted, left)) = scarce else { return Ok(Arc::clone(test)) };
         let mut quota: Vec<usize> = counts.iter().map(|count| count * left / wanted).collect();
         let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::TEST);
         let mut rows = shuffled(test.len(), &mut stream);
@@ -187,12 +185,10 @@ impl Deal {
     /// Splits a node's share in two, at random.
     fn cut(&self, node: u32, mut share: Vec<u32>) -> Result<Share, DataError> {
         let found = share.len();
-        if found < LEAST {
-            return Err(DataError::Few { node: node as usize, found });
-        }
+        enough(node, found)?;
         let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::CUT);
         chance::shuffle(&mut share, &mut stream);
-        let Some(part) = self.validation else {
+        let Validation::Part(part) = self.validation else {
             return Ok(Share { validation: share.clone(), train: share });
         };
         let validation = (part * found as f64 + 0.5) as usize;
@@ -201,14 +197,15 @@ impl Deal {
     }
 }
 
-fn deal_evenly(rows: &[u32], nodes: usize) -> Vec<Vec<u32>> {
-    let mut rest = rows;
-    let next = |node| {
-        let (share, left) = rest.split_at(even(rows.len(), nodes, node));
-        rest = left;
-        share.to_vec()
-    };
-    (0..nodes).map(next).collect()
+/// Refuses a share that cannot be split.
+fn enough(node: u32, found: usize) -> Result<(), DataError> {
+    if found >= LEAST {
+        return Ok(());
+    }
+    Err(DataError::Deal(format!(
+        "node {node} gets {found} samples but needs {LEAST}, to train and to validate with: use more samples or fewer \
+         nodes"
+    )))
 }
 
 #[cfg(test)]

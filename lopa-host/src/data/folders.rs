@@ -6,17 +6,10 @@ use std::sync::Arc;
 use lopa_core::samples::LabelKind;
 
 use super::csv;
-use super::error::{Fault, FileError, Place};
+use super::error::{FileError, Place, other_width};
 use super::reader::{find, need};
 use super::shard::Shard;
 use super::table::{Class, Table};
-
-/// How many nodes have a folder: `node-0`, `node-1` and so on, up to the first missing one.
-#[must_use]
-pub fn count(folder: impl AsRef<Path>) -> u32 {
-    let there = |node: &u32| folder.as_ref().join(format!("node-{node}")).is_dir();
-    (0..u32::MAX).take_while(there).count() as u32
-}
 
 /// The shards of `nodes` nodes, from files that [`csv::read`] reads, plain or with `.gz`. All have the same number of
 /// features, and the classes of all files.
@@ -34,7 +27,7 @@ pub fn count(folder: impl AsRef<Path>) -> u32 {
 ///     std::fs::write(folder.join("train.csv"), "1,0.5,2\n0,1,1\n")?;
 ///     std::fs::write(folder.join("val.csv"), "0,0.25,3\n")?;
 /// }
-/// let shards = folders::load(dir.path(), folders::count(dir.path()), LabelKind::Binary)?;
+/// let shards = folders::load(dir.path(), 2, LabelKind::Binary)?;
 /// assert_eq!((shards.len(), shards[1].train.len(), shards[1].validation.len()), (2, 2, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -50,8 +43,8 @@ pub fn load(
         let table = csv::read(&file, labels)?;
         let (expected, of) = width.get_or_insert_with(|| (table.width(), file.clone()));
         if table.width() != *expected {
-            let fault = Fault::Width { expected: *expected, found: table.width(), of: of.clone() };
-            return Err(FileError::new(&file, Place::File, fault));
+            let what = other_width(table.width(), of.display(), *expected);
+            return Err(FileError::new(&file, Place::File, what));
         }
         if classes.len() < table.classes().len() {
             classes = table.shared_classes();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lopa_core::samples::LabelKind;
 
-use super::error::{Fault, FileError, Place};
+use super::error::{EMPTY, FileError, NO_FEATURES, Place, other_width, too_large};
 use super::reader::MOST_VALUES;
 use super::table::{Table, Values};
 use super::text::{Column, Lines, excerpt, number};
@@ -54,20 +54,20 @@ pub fn read(
         labels.push(label).map_err(|fault| lines.cell(0, fault))?;
         let (row, mut before) = (labels.len() - 1, 0);
         if row >= MOST_VALUES {
-            let what = "the number of samples";
-            return Err(lines.line(Fault::TooLarge { what, limit: MOST_VALUES }));
+            return Err(lines.line(too_large("the number of samples", MOST_VALUES)));
         }
         for (column, cell) in cells {
-            let entry = pair(cell).and_then(|(index, value)| match index {
-                _ if index <= before => Err(Fault::Order { index, before }),
-                _ if width.is_some_and(|width| index as usize > width) => Err(Fault::Width {
-                    expected: width.unwrap_or(0),
-                    found: index as usize,
-                    of: "the training file".into(),
-                }),
-                _ => Ok((index, value)),
-            });
-            let (index, value) = entry.map_err(|fault| lines.cell(column, fault))?;
+            let refuse = |what| lines.cell(column, what);
+            let (index, value) = pair(cell).map_err(refuse)?;
+            if index <= before {
+                return Err(refuse(format!(
+                    "index {index} comes after {before}: indices must ascend in a line"
+                )));
+            }
+            let found = index as usize;
+            if let Some(width) = width.filter(|&width| found > width) {
+                return Err(refuse(other_width(found, "the training file", width)));
+            }
             entries.push((row as u32, index - 1, value));
             before = index;
         }
@@ -75,28 +75,25 @@ pub fn read(
             (seen, widest) = (before, lines.number());
         }
         if entries.len() > MOST_VALUES {
-            let what = "the number of values";
-            return Err(lines.line(Fault::TooLarge { what, limit: MOST_VALUES }));
+            return Err(lines.line(too_large("the number of values", MOST_VALUES)));
         }
     }
     if labels.len() == 0 {
-        return Err(lines.file(Fault::Empty));
+        return Err(lines.file(EMPTY));
     }
-    let asked = width.is_some();
+    let limit = match width {
+        Some(_) => MOST_VALUES,
+        None => entries.len().saturating_mul(MOST_VALUES_A_PAIR).max(FREE_VALUES),
+    };
     let width = width.unwrap_or(seen as usize);
     if width == 0 {
-        return Err(lines.file(Fault::NoFeatures));
+        return Err(lines.file(NO_FEATURES));
     }
     let size = labels.len().checked_mul(width).filter(|&size| size <= MOST_VALUES);
-    let Some(size) = size else {
-        let fault = Fault::TooLarge { what: "samples times features", limit: MOST_VALUES };
-        return Err(FileError::new(file.as_ref(), Place::File, fault));
-    };
-    let limit = entries.len().saturating_mul(MOST_VALUES_A_PAIR).max(FREE_VALUES);
-    if !asked && size > limit {
-        let what = "the number of zeros that this index implies";
-        let place = Place::Line(widest);
-        return Err(FileError::new(file.as_ref(), place, Fault::TooLarge { what, limit }));
+    let size = size.ok_or_else(|| lines.file(too_large("samples times features", MOST_VALUES)))?;
+    if size > limit {
+        let what = too_large("the number of zeros that this index implies", limit);
+        return Err(FileError::new(file.as_ref(), Place::Line(widest), what));
     }
     let mut values = vec![0.0; size];
     for (row, index, value) in entries {
@@ -107,11 +104,16 @@ pub fn read(
 }
 
 /// An index from 1 on, and its value.
-fn pair(cell: &str) -> Result<(u32, f32), Fault> {
-    let (index, value) = cell.split_once(':').ok_or_else(|| Fault::Pair(excerpt(cell)))?;
+fn pair(cell: &str) -> Result<(u32, f32), String> {
+    let (index, value) = cell
+        .split_once(':')
+        .ok_or_else(|| format!("\"{}\" is not index:value, such as 3:0.5", excerpt(cell)))?;
     match index.parse::<u32>() {
         Ok(index) if index > 0 => Ok((index, number(value)?)),
-        _ => Err(Fault::Index(excerpt(index))),
+        _ => Err(format!(
+            "\"{}\" is not a feature index: indices are whole numbers, counted from 1",
+            excerpt(index)
+        )),
     }
 }
 
@@ -128,17 +130,12 @@ mod tests {
 
     #[test]
     fn a_stray_index_does_not_fill_the_memory() {
-        for index in [2_000_000, (1 << 28) - 1] {
-            let text = format!("1 1:1\n0 2:1 {index}:1\n1 3:1\n");
-            let error = read_text(&text, None).unwrap_err();
-            let what = "the number of zeros that this index implies";
-            let fault = Fault::TooLarge { what, limit: FREE_VALUES };
-            if index == 2_000_000 {
-                assert_eq!((error.place, error.fault), (Place::Line(2), fault));
-            } else {
-                assert!(matches!(error.fault, Fault::TooLarge { .. }), "{error}");
-            }
-        }
+        let stray = |index| read_text(&format!("1 1:1\n0 2:1 {index}:1\n1 3:1\n"), None);
+        let error = stray(2_000_000).unwrap_err();
+        assert_eq!(error.place, Place::Line(2));
+        assert!(error.what.contains("zeros that this index implies is larger than 1048576"));
+        let error = stray((1 << 28) - 1).unwrap_err();
+        assert!(error.what.contains("is larger than"), "{error}");
         let error = read_text(&format!("1 {}:1", 1 << 28), None).unwrap_err();
         assert!(matches!(error.place, Place::Line(1)), "{error}");
     }

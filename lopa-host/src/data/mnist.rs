@@ -13,10 +13,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::cmp::Ordering;
 use std::path::Path;
 
 use super::dataset::Dataset;
-use super::error::{Fault, FileError, Place};
+use super::error::{EMPTY, FileError, Place, not_a_label, other_width, too_large};
 use super::reader::{MOST_VALUES, Reader, need};
 use super::table::{Table, Targets, Values};
 use super::text::numbered;
@@ -43,9 +44,8 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
     };
     let ((train_file, train), (test_file, test)) = (part("train")?, part("t10k")?);
     if train.width() != test.width() {
-        let (expected, found) = (train.width(), test.width());
-        let fault = Fault::Width { expected, found, of: train_file };
-        return Err(FileError::new(&test_file, Place::File, fault));
+        let what = other_width(test.width(), train_file.display(), train.width());
+        return Err(FileError::new(&test_file, Place::File, what));
     }
     Ok(Dataset { train, test: Some(test) })
 }
@@ -57,13 +57,13 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
 pub fn read(images: impl AsRef<Path>, labels: impl AsRef<Path>) -> Result<Table, FileError> {
     let (pixels, [count, rows, columns]) = idx::<3>(images.as_ref(), IMAGES)?;
     let (classes, [named]) = idx::<1>(labels.as_ref(), LABELS)?;
-    let refuse = |place, fault| Err(FileError::new(labels.as_ref(), place, fault));
+    let refuse = |place, what| Err(FileError::new(labels.as_ref(), place, what));
     if count != named {
-        return refuse(Place::File, Fault::Counts { images: count, labels: named });
+        let what = "the two files do not belong together";
+        return refuse(Place::File, format!("has {named} labels for {count} images: {what}"));
     }
     if let Some(row) = classes.iter().position(|&label| label > 9) {
-        let found = classes[row].to_string();
-        return refuse(Place::Record(row as u64), Fault::Label { found, allowed: "0 to 9" });
+        return refuse(Place::Record(row), not_a_label(classes[row], "0 to 9"));
     }
     Ok(Table::trusted(Values::Bytes(pixels), rows * columns, Targets::Class(classes), numbered(9)))
 }
@@ -71,43 +71,38 @@ pub fn read(images: impl AsRef<Path>, labels: impl AsRef<Path>) -> Result<Table,
 /// The bytes and the dimensions of an IDX file. Memory grows with the data, not with what the header claims.
 fn idx<const D: usize>(path: &Path, magic: u32) -> Result<(Vec<u8>, [usize; D]), FileError> {
     let mut reader = Reader::open(path)?;
+    let refuse = |what: String| Err(FileError::new(path, Place::File, what));
+    let short = |found: usize, expected: usize| {
+        let what = "bytes that its header promises: the file is incomplete, get it again";
+        refuse(format!("has {found} of the {expected} {what}"))
+    };
     let mut header = Vec::new();
     let size = 4 + 4 * D;
-    let found = reader.read_to(&mut header, size as u64)?;
-    let refuse = |reader: &Reader, fault| Err(reader.error(Place::File, fault));
-    if found == 0 {
-        return refuse(&reader, Fault::Empty);
-    }
-    let word = |at: usize| -> Option<u32> {
-        Some(u32::from_be_bytes(header.get(4 * at..4 * at + 4)?.try_into().ok()?))
-    };
-    match word(0) {
-        Some(found) if found != magic => {
-            return refuse(&reader, Fault::Magic { expected: magic, found });
+    let found = reader.read_to(&mut header, size)?;
+    let words: Vec<u32> = header.as_chunks().0.iter().map(|&w| u32::from_be_bytes(w)).collect();
+    match words.first() {
+        None if found == 0 => return refuse(EMPTY.into()),
+        Some(&first) if first != magic => {
+            let what = "it is another kind of file, or two files are mixed up";
+            return refuse(format!("begins with {first}, not {magic}: {what}"));
         }
-        Some(_) if found == size => {}
-        _ => {
-            let fault = Fault::Truncated { expected: size as u64, found: found as u64 };
-            return refuse(&reader, fault);
-        }
+        _ if found < size => return short(found, size),
+        _ => {}
     }
-    let shape: [usize; D] = std::array::from_fn(|d| word(d + 1).map_or(0, |word| word as usize));
+    let shape: [usize; D] = std::array::from_fn(|d| words[d + 1] as usize);
     let bytes = shape.iter().try_fold(1_usize, |all, &d| all.checked_mul(d));
     let Some(bytes) = bytes.filter(|&bytes| bytes <= MOST_VALUES) else {
-        let what = "the number of bytes in the header";
-        return refuse(&reader, Fault::TooLarge { what, limit: MOST_VALUES });
+        return refuse(too_large("the number of bytes in the header", MOST_VALUES));
     };
-    if bytes == 0 {
-        return refuse(&reader, Fault::Empty);
-    }
     let mut data = Vec::new();
-    let found = reader.read_to(&mut data, bytes as u64 + 1)?;
-    let expected = bytes as u64;
+    let found = reader.read_to(&mut data, bytes + 1)?;
     match found.cmp(&bytes) {
-        std::cmp::Ordering::Less => {
-            refuse(&reader, Fault::Truncated { expected, found: found as u64 })
+        _ if bytes == 0 => refuse(EMPTY.into()),
+        Ordering::Less => short(found, bytes),
+        Ordering::Greater => {
+            let what = "bytes that its header promises: the file is damaged, get it again";
+            refuse(format!("has more than the {bytes} {what}"))
         }
-        std::cmp::Ordering::Greater => refuse(&reader, Fault::Trailing { expected }),
-        std::cmp::Ordering::Equal => Ok((data, shape)),
+        Ordering::Equal => Ok((data, shape)),
     }
 }

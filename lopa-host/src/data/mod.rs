@@ -48,7 +48,7 @@ mod text;
 
 pub use dataset::Dataset;
 pub use deal::{Deal, Share, TestPart};
-pub use error::{DataError, Fault, FileError, Place};
+pub use error::{DataError, FileError, Place};
 pub use partition::{LabelRatio, Partition};
 pub use shard::Shard;
 pub use source::{DataTable, Source, Validation};

@@ -84,12 +84,8 @@ impl FromStr for Partition {
             let words: Vec<&str> = rest.split_whitespace().collect();
             Some(match (name, words.as_slice()) {
                 ("iid", []) => Self::Iid,
-                ("label-subsets", [classes]) => {
-                    Self::LabelSubsets { classes: classes.parse().ok()? }
-                }
-                ("equal-subsets", [classes]) => {
-                    Self::EqualSubsets { classes: classes.parse().ok()? }
-                }
+                ("label-subsets", [number]) => Self::LabelSubsets { classes: number.parse().ok()? },
+                ("equal-subsets", [number]) => Self::EqualSubsets { classes: number.parse().ok()? },
                 ("dirichlet", [alpha]) => Self::Dirichlet { alpha: alpha.parse().ok()? },
                 ("label-ratio", []) => Self::LabelRatio(LabelRatio::default()),
                 ("label-ratio", [first, rest, spread]) => Self::LabelRatio(LabelRatio {
@@ -127,47 +123,31 @@ const ATTEMPTS: u64 = 100;
 /// One sample to train with and one to validate with.
 pub(crate) const LEAST: usize = 2;
 
+/// How many rows of which class go to which node: `(node, class, rows)`, in the order in which they are dealt out.
+pub(crate) type Plan = Vec<(usize, usize, usize)>;
+
 /// The rows to deal out, in a random order, by class.
 pub(crate) struct Pool<'a> {
-    pub(crate) rows: &'a [Vec<u32>],
+    pub(crate) rows: Vec<Vec<u32>>,
     pub(crate) classes: &'a [Class],
     pub(crate) nodes: u32,
+    /// How many rows to deal out, where a way picks them by class; without it, as many as possible.
+    pub(crate) samples: Option<usize>,
     pub(crate) seed: u64,
 }
 
 impl Pool<'_> {
-    fn name(&self, class: usize) -> String {
-        self.classes.get(class).map_or_else(|| class.to_string(), |class| class.name.clone())
-    }
-
-    fn present(&self) -> Vec<usize> {
-        (0..self.rows.len()).filter(|&class| !self.rows[class].is_empty()).collect()
-    }
-
-    fn empty(&self) -> Vec<Vec<u32>> {
-        vec![Vec::new(); self.nodes as usize]
+    /// The same number for every node: all rows are in one class.
+    pub(crate) fn evenly(&self) -> Plan {
+        let (all, nodes) = (self.rows[0].len(), self.nodes as usize);
+        (0..nodes).map(|node| (node, 0, even(all, nodes, node))).collect()
     }
 
     /// `classes` random classes for every node, and every class at some node.
-    pub(crate) fn subsets(&self, classes: usize) -> Result<Vec<Vec<u32>>, DataError> {
-        let (present, nodes) = (self.present(), self.nodes as usize);
-        if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
-        {
-            return Err(DataError::Subsets { classes, of: present.len(), nodes: self.nodes });
-        }
-        let mut held: Vec<Vec<usize>> = (0..self.nodes)
-            .map(|node| {
-                let mut deck = present.clone();
-                let draws = Draws { seed: self.seed, node };
-                chance::shuffle(&mut deck, &mut draws.stream(0, purposes::CLASSES));
-                deck.truncate(classes);
-                deck
-            })
-            .collect();
-        let mut holders = vec![0; self.rows.len()];
-        held.iter().flatten().for_each(|&class| holders[class] += 1);
+    pub(crate) fn subsets(&self, classes: usize) -> Result<Plan, DataError> {
+        let (mut held, mut holders) = self.hands(classes, false)?;
         let mut repair = Draws { seed: self.seed, node: 0 }.stream(0, purposes::REPAIR);
-        for &missing in &present {
+        for missing in self.present() {
             if holders[missing] > 0 {
                 continue;
             }
@@ -182,81 +162,37 @@ impl Pool<'_> {
             holders[missing] += 1;
             held[node][place] = missing;
         }
-        let mut shares = self.empty();
         let mut served = vec![0; self.rows.len()];
-        for (node, held) in held.iter().enumerate() {
-            for &class in held {
-                let (rows, place) = (&self.rows[class], served[class]);
-                served[class] += 1;
-                let cut = |place: usize| rows.len() * place / holders[class];
-                let share = &rows[cut(place)..cut(place + 1)];
-                if share.is_empty() {
-                    return Err(self.short(node, class, 1, 0));
-                }
-                shares[node].extend_from_slice(share);
-            }
-        }
-        Ok(shares)
+        self.each(&held, |_, _, class| {
+            let cut = |place: usize| self.rows[class].len() * place / holders[class];
+            served[class] += 1;
+            cut(served[class]) - cut(served[class] - 1)
+        })
     }
 
-    /// `classes` for every node and the same number of samples of each, `samples` in all or as many as possible.
-    pub(crate) fn equal_subsets(
-        &self,
-        classes: usize,
-        samples: Option<usize>,
-    ) -> Result<Vec<Vec<u32>>, DataError> {
-        let (present, nodes) = (self.present(), self.nodes as usize);
-        if classes == 0 || classes > present.len() || classes.saturating_mul(nodes) < present.len()
-        {
-            return Err(DataError::Subsets { classes, of: present.len(), nodes: self.nodes });
-        }
-        // A node takes the classes that the fewest nodes have so far, in its own random order.
-        let mut holders = vec![0_usize; self.rows.len()];
-        let mut held = Vec::with_capacity(nodes);
-        for node in 0..self.nodes {
-            let mut deck = present.clone();
-            let draws = Draws { seed: self.seed, node };
-            chance::shuffle(&mut deck, &mut draws.stream(0, purposes::CLASSES));
-            deck.sort_by_key(|&class| holders[class]);
-            deck.truncate(classes);
-            deck.iter().for_each(|&class| holders[class] += 1);
-            held.push(deck);
-        }
-        let all = samples.unwrap_or_else(|| {
-            let most = |&class: &usize| self.rows[class].len() / holders[class].max(1);
-            present.iter().map(most).min().unwrap_or(0) * classes * nodes
+    /// `classes` for every node and the same number of samples of each.
+    pub(crate) fn equal_subsets(&self, classes: usize) -> Result<Plan, DataError> {
+        let nodes = self.nodes as usize;
+        let (held, holders) = self.hands(classes, true)?;
+        let all = self.samples.unwrap_or_else(|| {
+            let most = |class: usize| self.rows[class].len() / holders[class].max(1);
+            self.present().map(most).min().unwrap_or(0) * classes * nodes
         });
-        let (mut given, mut shares) = (vec![0; self.rows.len()], self.empty());
-        for (node, held) in held.iter().enumerate() {
-            let size = even(all, nodes, node);
-            for (place, &class) in held.iter().enumerate() {
-                let (wanted, rows) =
-                    (even(size, classes, place), &self.rows[class][given[class]..]);
-                let share = rows.get(..wanted).filter(|share| !share.is_empty());
-                let share = share.ok_or_else(|| self.short(node, class, wanted, rows.len()))?;
-                shares[node].extend_from_slice(share);
-                given[class] += wanted;
-            }
-        }
-        Ok(shares)
+        self.each(&held, |node, place, _| even(even(all, nodes, node), classes, place))
     }
 
     /// Every class in proportions of its own.
-    pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Vec<Vec<u32>>, DataError> {
+    pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Plan, DataError> {
         if !alpha.is_finite() || alpha < 1e-6 {
-            return Err(DataError::Setting {
-                name: "alpha",
-                value: alpha,
-                allowed: "at least 1e-6",
-            });
+            return Err(DataError::range("alpha", alpha, "at least 1e-6"));
         }
         let nodes = self.nodes as usize;
         let mut poorest = 0;
         for attempt in 0..ATTEMPTS {
-            let mut shares = self.empty();
-            for (class, rows) in (0_u32..).zip(self.rows) {
-                let mut stream =
-                    Draws { seed: self.seed, node: class }.stream(attempt, purposes::PROPORTIONS);
+            let (mut plan, mut sizes) = (Plan::new(), vec![0; nodes]);
+            for (class, rows) in self.rows.iter().enumerate() {
+                let draws = Draws { seed: self.seed, node: class as u32 };
+                let mut stream = draws.stream(attempt, purposes::PROPORTIONS);
                 let (mut sum, mut from) = (0.0, 0);
                 for (node, part) in dirichlet(alpha, nodes, &mut stream).iter().enumerate() {
                     sum += part;
@@ -264,37 +200,37 @@ impl Pool<'_> {
                         true => rows.len(),
                         false => ((sum * rows.len() as f64 + 0.5) as usize).clamp(from, rows.len()),
                     };
-                    shares[node].extend_from_slice(&rows[from..to]);
+                    plan.push((node, class, to - from));
+                    sizes[node] += to - from;
                     from = to;
                 }
             }
-            match shares.iter().position(|share| share.len() < LEAST) {
-                None => return Ok(shares),
+            match sizes.iter().position(|&size| size < LEAST) {
+                None => return Ok(plan),
                 Some(node) => poorest = node,
             }
         }
-        Err(DataError::Dirichlet { node: poorest, alpha, attempts: ATTEMPTS })
+        Err(DataError::Deal(format!(
+            "node {poorest} gets fewer than {LEAST} samples in {ATTEMPTS} draws with alpha = {alpha}: use a larger \
+             alpha, more samples or fewer nodes"
+        )))
     }
 
-    /// Two classes in given ratios, `samples` in all or as many as possible.
-    pub(crate) fn ratio(
-        &self,
-        ratio: LabelRatio,
-        samples: Option<usize>,
-    ) -> Result<Vec<Vec<u32>>, DataError> {
+    /// Two classes in given ratios.
+    pub(crate) fn ratio(&self, ratio: LabelRatio) -> Result<Plan, DataError> {
         let LabelRatio { first, rest, spread } = ratio;
-        let [negative, positive] = self.rows else {
-            return Err(DataError::NotTwo { classes: self.rows.len() });
+        let [negative, positive] = self.rows.as_slice() else {
+            return Err(DataError::not_two(self.rows.len()));
         };
         for (name, value) in [("first", first), ("rest", rest), ("spread", spread)] {
             if !(0.0..=1.0).contains(&value) {
-                return Err(DataError::Setting { name, value, allowed: "0 to 1" });
+                return Err(DataError::range(name, value, "0 to 1"));
             }
         }
         for value in [first, rest] {
             if value + spread > 1.0 || value < spread {
                 let allowed = "it must keep all ratios between 0 and 1";
-                return Err(DataError::Setting { name: "spread", value: spread, allowed });
+                return Err(DataError::range("spread", spread, allowed));
             }
         }
         let ratios: Vec<f64> = (0..self.nodes)
@@ -310,7 +246,7 @@ impl Pool<'_> {
             wanted <= positive.len() && size * ratios.len() - wanted <= negative.len()
         };
         let nodes = ratios.len();
-        let all = samples.unwrap_or_else(|| {
+        let all = self.samples.unwrap_or_else(|| {
             // The need for either class grows with the size: bisect.
             let (mut good, mut bad) = (0, (negative.len() + positive.len()) / nodes + 1);
             while bad - good > 1 {
@@ -319,28 +255,90 @@ impl Pool<'_> {
             }
             good * nodes
         });
-        let (mut given, mut shares) = ([0, 0], self.empty());
-        for (node, &ratio) in ratios.iter().enumerate() {
+        let both = |(node, &ratio): (usize, &f64)| {
             let size = even(all, nodes, node);
-            let wanted = of(ratio, size);
-            for (class, wanted) in [(0, size - wanted), (1, wanted)] {
-                let rows = &self.rows[class][given[class]..];
-                let share = rows.get(..wanted);
-                let share = share.ok_or_else(|| self.short(node, class, wanted, rows.len()))?;
-                shares[node].extend_from_slice(share);
-                given[class] += wanted;
-            }
-        }
-        Ok(shares)
+            let positive = of(ratio, size);
+            [(node, 0, size - positive), (node, 1, positive)]
+        };
+        Ok(ratios.iter().enumerate().flat_map(both).collect())
     }
 
-    fn short(&self, node: usize, class: usize, wanted: usize, left: usize) -> DataError {
-        DataError::Short { node, class: self.name(class), wanted, left }
+    /// The classes that have samples.
+    fn present(&self) -> impl Iterator<Item = usize> {
+        (0..self.rows.len()).filter(|&class| !self.rows[class].is_empty())
+    }
+
+    /// `classes` random classes for every node, and how many nodes have each class. If `balanced`, a node takes those
+    /// that the fewest nodes have so far.
+    fn hands(
+        &self,
+        classes: usize,
+        balanced: bool,
+    ) -> Result<(Vec<Vec<usize>>, Vec<usize>), DataError> {
+        let (nodes, of) = (self.nodes, self.present().count());
+        if classes == 0 || classes > of || classes.saturating_mul(nodes as usize) < of {
+            return Err(DataError::Deal(format!(
+                "{nodes} nodes cannot have {classes} of {of} classes each: a node can have 1 to {of}, and together \
+                 they must have all of them"
+            )));
+        }
+        let mut holders = vec![0; self.rows.len()];
+        let mut hand = |node| {
+            let mut hand: Vec<usize> = self.present().collect();
+            let draws = Draws { seed: self.seed, node };
+            chance::shuffle(&mut hand, &mut draws.stream(0, purposes::CLASSES));
+            if balanced {
+                hand.sort_by_key(|&class| holders[class]);
+            }
+            hand.truncate(classes);
+            hand.iter().for_each(|&class| holders[class] += 1);
+            hand
+        };
+        Ok(((0..nodes).map(&mut hand).collect(), holders))
+    }
+
+    /// `rows(node, place, class)` rows of every class that a node holds, at least one.
+    fn each(
+        &self,
+        held: &[Vec<usize>],
+        mut rows: impl FnMut(usize, usize, usize) -> usize,
+    ) -> Result<Plan, DataError> {
+        let mut plan = Plan::new();
+        for (node, held) in held.iter().enumerate() {
+            for (place, &class) in held.iter().enumerate() {
+                plan.push((node, class, rows(node, place, class)));
+            }
+        }
+        if let Some(&(node, class, _)) = plan.iter().find(|(_, _, rows)| *rows == 0) {
+            return Err(DataError::Deal(format!(
+                "node {node} gets no samples of class \"{}\": use more samples, fewer nodes, or fewer classes per node",
+                self.classes[class].name
+            )));
+        }
+        Ok(plan)
+    }
+
+    /// The rows that every node gets.
+    pub(crate) fn deal(&self, plan: &[(usize, usize, usize)]) -> Result<Vec<Vec<u32>>, DataError> {
+        let mut left: Vec<&[u32]> = self.rows.iter().map(Vec::as_slice).collect();
+        let mut shares = vec![Vec::new(); self.nodes as usize];
+        for &(node, class, wanted) in plan {
+            let Some((share, rest)) = left[class].split_at_checked(wanted) else {
+                let (name, left) = (&self.classes[class].name, left[class].len());
+                return Err(DataError::Deal(format!(
+                    "node {node} needs {wanted} samples of class \"{name}\", but only {left} are left: use fewer samples \
+                     or fewer nodes"
+                )));
+            };
+            shares[node].extend_from_slice(share);
+            left[class] = rest;
+        }
+        Ok(shares)
     }
 }
 
 /// The size of one of `parts` even parts of `all`.
-pub(crate) const fn even(all: usize, parts: usize, part: usize) -> usize {
+const fn even(all: usize, parts: usize, part: usize) -> usize {
     all / parts + (part < all % parts) as usize
 }
 

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::{Fault, FileError, Place};
+use super::error::{FileError, Place};
 
 /// The most feature values in one file (1 GiB of floats): damaged and hostile files stop here.
 pub(crate) const MOST_VALUES: usize = 1 << 28;
+
+const MISSING: &str = "there is no such file, plain or with .gz: check the folder and the name";
 
 /// An open file, decompressed on the way if it is gzipped.
 pub(crate) struct Reader {
@@ -21,7 +23,7 @@ pub(crate) struct Reader {
 impl Reader {
     /// Opens a file; its first two bytes tell whether it is gzipped.
     pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
-        let refuse = |error: io::Error| FileError::new(path, Place::File, plain(&error));
+        let refuse = |error: io::Error| FileError::new(path, Place::File, why(&error, false));
         let mut file = BufReader::new(File::open(path).map_err(refuse)?);
         let mut magic = [0; 2];
         let gzip = match file.read_exact(&mut magic) {
@@ -37,36 +39,34 @@ impl Reader {
         Ok(Self { file: path.to_path_buf(), bytes, gzip })
     }
 
-    pub(crate) fn error(&self, place: Place, fault: Fault) -> FileError {
-        FileError::new(&self.file, place, fault)
+    pub(crate) fn error(&self, place: Place, what: impl Into<String>) -> FileError {
+        FileError::new(&self.file, place, what)
     }
 
     /// Appends bytes up to the end, at most `most`, and returns how many.
-    pub(crate) fn read_to(&mut self, out: &mut Vec<u8>, most: u64) -> Result<usize, FileError> {
-        let read = (&mut self.bytes).take(most).read_to_end(out);
-        read.map_err(|error| self.io(&error))
+    pub(crate) fn read_to(&mut self, out: &mut Vec<u8>, most: usize) -> Result<usize, FileError> {
+        let read = (&mut self.bytes).take(most as u64).read_to_end(out);
+        read.map_err(|error| self.error(Place::File, why(&error, self.gzip)))
     }
 
     /// Appends bytes up to and including the next newline, at most `most`, and returns how many.
-    pub(crate) fn read_line(&mut self, out: &mut Vec<u8>, most: u64) -> Result<usize, FileError> {
-        let read = (&mut self.bytes).take(most).read_until(b'\n', out);
-        read.map_err(|error| self.io(&error))
-    }
-
-    fn io(&self, error: &io::Error) -> FileError {
-        let fault = match error.kind() {
-            ErrorKind::UnexpectedEof if self.gzip => Fault::GzipTruncated,
-            ErrorKind::InvalidInput | ErrorKind::InvalidData if self.gzip => Fault::GzipCorrupt,
-            _ => plain(error),
-        };
-        self.error(Place::File, fault)
+    pub(crate) fn read_line(&mut self, out: &mut Vec<u8>, most: usize) -> Result<usize, FileError> {
+        let read = (&mut self.bytes).take(most as u64).read_until(b'\n', out);
+        read.map_err(|error| self.error(Place::File, why(&error, self.gzip)))
     }
 }
 
-fn plain(error: &io::Error) -> Fault {
+/// Why a file cannot be read, in words that say what to do.
+fn why(error: &io::Error, gzip: bool) -> String {
     match error.kind() {
-        ErrorKind::NotFound => Fault::Missing,
-        kind => Fault::Read(kind),
+        ErrorKind::UnexpectedEof if gzip => {
+            "the gzip data ends too early: the file is incomplete, get it again".into()
+        }
+        ErrorKind::InvalidInput | ErrorKind::InvalidData if gzip => {
+            "the gzip data is damaged: get the file again".into()
+        }
+        ErrorKind::NotFound => MISSING.into(),
+        kind => format!("cannot be read: {kind}"),
     }
 }
 
@@ -80,8 +80,6 @@ pub(crate) fn find(folder: &Path, names: &[&str]) -> Option<PathBuf> {
 
 /// As [`find`], or an error that names the first of the names.
 pub(crate) fn need(folder: &Path, names: &[&str]) -> Result<PathBuf, FileError> {
-    find(folder, names).ok_or_else(|| {
-        let path = names.first().map_or_else(|| folder.to_path_buf(), |name| folder.join(name));
-        FileError::new(&path, Place::File, Fault::Missing)
-    })
+    let missing = || FileError::new(&folder.join(names[0]), Place::File, MISSING);
+    find(folder, names).ok_or_else(missing)
 }

@@ -58,7 +58,7 @@ impl Default for DataTable {
     }
 }
 
-/// Where samples come from.
+/// Where samples come from; written as in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -78,19 +78,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// Its name in a file.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Synthetic => "synthetic",
-            Self::Mnist => "mnist",
-            Self::Covtype => "covtype",
-            Self::Cifar10 => "cifar10",
-            Self::Csv => "csv",
-            Self::Libsvm => "libsvm",
-        }
-    }
-
     /// Whether it is a public data set that [`fetch`](mod@super::fetch) downloads, into a folder with its name.
     #[must_use]
     pub const fn is_public(self) -> bool {
@@ -100,7 +87,7 @@ impl Source {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        self.serialize(f)
     }
 }
 
@@ -108,7 +95,7 @@ impl fmt::Display for Source {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "validation must be a part between 0 and 1, or \"same\"")]
 pub enum Validation {
-    /// This part of a node's samples, for itself.
+    /// This part of a node's samples, above 0 and below 1, for itself.
     Part(f64),
     /// The samples of the inner problem.
     #[serde(with = "same")]
@@ -134,7 +121,11 @@ impl DataTable {
         nodes: u32,
         seed: u64,
     ) -> Result<Vec<Shard>, DataError> {
-        let missing = |key, what| DataError::Missing { key, data: self.source, what };
+        let missing = |key, what| {
+            let source = self.source;
+            let what = format!("data.{key} is missing: data.source = \"{source}\" needs {what}");
+            DataError::Setting(what)
+        };
         let dir = || self.dir.as_deref().ok_or_else(|| missing("dir", "the folder of its files"));
         let mut dataset = match (self.source, &self.file) {
             (Source::Synthetic, _) => return self.synthetic(nodes, seed),
@@ -163,11 +154,8 @@ impl DataTable {
         let partition = self.partition;
         // Where nodes see different classes, each is tested on its own mixture.
         let test = if partition == Partition::Iid { TestPart::Common } else { TestPart::Matched };
-        let validation = match self.validation {
-            Validation::Part(part) => Some(part),
-            Validation::Same => None,
-        };
-        let deal = Deal { nodes, partition, samples: self.samples, validation, test, seed };
+        let Self { samples, validation, .. } = *self;
+        let deal = Deal { nodes, partition, samples, validation, test, seed };
         let mut shards = deal.shards(dataset)?;
         if self.standardise {
             standardise(&mut shards)?;
@@ -178,7 +166,10 @@ impl DataTable {
     fn synthetic(&self, nodes: u32, seed: u64) -> Result<Vec<Shard>, DataError> {
         let (features, relevant) = (self.features, self.relevant);
         if features == 0 || relevant > features {
-            return Err(DataError::Features { features, relevant });
+            return Err(DataError::Setting(format!(
+                "data.features = {features} and data.relevant = {relevant}: at least one feature is needed, and at \
+                 most all of them can be relevant"
+            )));
         }
         let recipe = Recipe { features, relevant, samples: self.samples.unwrap_or(40), seed };
         Ok((0..nodes).map(|node| recipe.shard(node)).collect())

@@ -1,16 +1,13 @@
 //! Standardisation: mean 0 and deviation 1 for every feature, learned from training samples only.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use lopa_core::samples::SamplesError;
 
-use super::error::{DataError, Fault, FileError};
+use super::error::DataError;
 use super::shard::Shard;
-use super::table::{Table, Values};
-use super::text::{Lines, bare, excerpt};
+use super::table::{Table, Values, same_width};
 
 /// The mean and deviation of every feature.
 ///
@@ -21,15 +18,17 @@ use super::text::{Lines, bare, excerpt};
 /// let floats = Values::Floats(vec![1.0, 7.0, 3.0, 7.0]);
 /// let mut table = Table::new(floats, 2, Targets::Real(vec![0.0; 2]), Arc::new([])).unwrap();
 /// let standard = Standard::learn([&table])?;
-/// assert_eq!((standard.mean(), standard.deviation()), (&[2.0, 7.0][..], &[1.0, 0.0][..]));
+/// assert_eq!((&standard.mean, &standard.deviation), (&vec![2.0, 7.0], &vec![1.0, 0.0]));
 /// standard.apply(&mut table)?;
 /// assert_eq!(table.values(), &Values::Floats(vec![-1.0, 0.0, 1.0, 0.0]));
 /// # Ok::<(), lopa_host::data::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standard {
-    mean: Vec<f64>,
-    deviation: Vec<f64>,
+    /// The mean of every feature.
+    pub mean: Vec<f64>,
+    /// The deviation of every feature; 0 for one that did not change.
+    pub deviation: Vec<f64>,
 }
 
 impl Standard {
@@ -37,24 +36,19 @@ impl Standard {
     ///
     /// # Errors
     /// Refuses bytes, no tables, and tables of different widths.
-    pub fn learn<'a, I>(tables: I) -> Result<Self, DataError>
-    where
-        I: IntoIterator<Item = &'a Table>,
-    {
-        let tables: Vec<(&[f32], usize)> = tables
-            .into_iter()
-            .map(|table| match table.values() {
-                Values::Bytes(_) => Err(DataError::Bytes),
-                Values::Floats(values) => Ok((values.as_slice(), table.width())),
-            })
-            .collect::<Result<_, _>>()?;
-        let width = tables.first().ok_or(DataError::Samples(SamplesError::Empty))?.1;
-        if let Some(&(_, found)) = tables.iter().find(|(_, found)| *found != width) {
-            return Err(DataError::Width { expected: width, found });
+    pub fn learn<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Result<Self, DataError> {
+        let (mut all, mut width) = (Vec::new(), None);
+        for table in tables {
+            same_width(*width.get_or_insert(table.width()), table.width())?;
+            match table.values() {
+                Values::Bytes(_) => return Err(already_scaled()),
+                Values::Floats(values) => all.push(values),
+            }
         }
-        let rows = || tables.iter().flat_map(|(values, _)| values.chunks_exact(width));
+        let width = width.ok_or(SamplesError::Empty)?;
+        let rows = || all.iter().flat_map(|values| values.chunks_exact(width));
+        let first = rows().next().ok_or(SamplesError::Empty)?;
         let count = rows().count() as f64;
-        let first = rows().next().ok_or(DataError::Samples(SamplesError::Empty))?;
 
         let (mut mean, mut changes) = (vec![0.0; width], vec![false; width]);
         for row in rows() {
@@ -78,29 +72,15 @@ impl Standard {
         Ok(Self { mean, deviation })
     }
 
-    /// The mean of every feature.
-    #[must_use]
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
-    }
-
-    /// The deviation of every feature; 0 for one that did not change.
-    #[must_use]
-    pub fn deviation(&self) -> &[f64] {
-        &self.deviation
-    }
-
     /// Standardises a table. Features that did not change in training become 0.
     ///
     /// # Errors
     /// Refuses bytes and another width.
     pub fn apply(&self, table: &mut Table) -> Result<(), DataError> {
-        let (expected, found) = (self.mean.len(), table.width());
-        if expected != found {
-            return Err(DataError::Width { expected, found });
-        }
-        let values = table.floats_mut().ok_or(DataError::Bytes)?;
-        for row in values.chunks_exact_mut(expected) {
+        let width = table.width();
+        same_width(self.mean.len(), width)?;
+        let values = table.floats_mut().ok_or_else(already_scaled)?;
+        for row in values.chunks_exact_mut(width) {
             for ((value, mean), deviation) in row.iter_mut().zip(&self.mean).zip(&self.deviation) {
                 *value = if *deviation > 0.0 {
                     let standard = (f64::from(*value) - mean) / deviation;
@@ -112,49 +92,10 @@ impl Standard {
         }
         Ok(())
     }
+}
 
-    /// Writes one line `mean,deviation` per feature, which reads back to the same bits.
-    ///
-    /// # Errors
-    /// Passes on what `out` refuses.
-    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        writeln!(out, "mean,deviation")?;
-        for (mean, deviation) in self.mean.iter().zip(&self.deviation) {
-            writeln!(out, "{mean:e},{deviation:e}")?;
-        }
-        out.flush()
-    }
-
-    /// Reads what [`Standard::write`] wrote.
-    ///
-    /// # Errors
-    /// Names the file, line and column of what is wrong.
-    pub fn read(file: impl AsRef<Path>) -> Result<Self, FileError> {
-        let mut lines = Lines::open(file.as_ref())?;
-        let (mut mean, mut deviation) = (Vec::new(), Vec::new());
-        while lines.advance()? {
-            let text = lines.text()?;
-            if lines.number() == 1 && text == "mean,deviation" {
-                continue;
-            }
-            let found = text.split(',').count();
-            if found != 2 {
-                return Err(lines.line(Fault::Ragged { expected: 2, found }));
-            }
-            for (column, cell) in text.split(',').map(bare).enumerate() {
-                let value = match cell.parse::<f64>() {
-                    Ok(value) if value.is_finite() && (column == 0 || value >= 0.0) => value,
-                    Ok(_) => return Err(lines.cell(column, Fault::NotFinite(excerpt(cell)))),
-                    Err(_) => return Err(lines.cell(column, Fault::Number(excerpt(cell)))),
-                };
-                if column == 0 { mean.push(value) } else { deviation.push(value) }
-            }
-        }
-        if mean.is_empty() {
-            return Err(lines.file(Fault::Empty));
-        }
-        Ok(Self { mean, deviation })
-    }
+fn already_scaled() -> DataError {
+    DataError::Table("images are scaled by 1/255: there is nothing to standardise".into())
 }
 
 /// Standardises shards: learned from the training samples of all nodes, applied to training, validation and test
@@ -205,58 +146,34 @@ mod tests {
         let raw = shards.clone();
         let standard = standardise(&mut shards).unwrap().unwrap();
         assert_eq!(standard, Standard::learn(raw.iter().map(|shard| &shard.train)).unwrap());
-        assert_eq!(standard.deviation()[1], 0.0);
+        assert_eq!(standard.deviation[1], 0.0);
         let again = Standard::learn(shards.iter().map(|shard| &shard.train)).unwrap();
-        assert!(again.mean()[0].abs() < 1e-6 && (again.deviation()[0] - 1.0).abs() < 1e-6);
+        assert!(again.mean[0].abs() < 1e-6 && (again.deviation[0] - 1.0).abs() < 1e-6);
         let Values::Floats(test) = shards[0].test.as_ref().unwrap().values() else { panic!() };
-        let expected = (1e6 - standard.mean()[0]) / standard.deviation()[0];
+        let expected = (1e6 - standard.mean[0]) / standard.deviation[0];
         assert_eq!(test, &[expected as f32, 0.0]);
         assert!(Arc::ptr_eq(shards[0].test.as_ref().unwrap(), shards[2].test.as_ref().unwrap()));
-        let off = |at: usize| {
-            f64::from(
-                raw[1]
-                    .validation
-                    .samples(lopa_core::samples::LabelKind::Real)
-                    .unwrap()
-                    .row(at)
-                    .dot(&[1.0, 0.0]),
-            ) - standard.mean()[0]
+        let floats = |shard: &Shard| match shard.validation.values() {
+            Values::Floats(values) => f64::from(values[4]),
+            Values::Bytes(_) => panic!("the samples are floats"),
         };
-        let Values::Floats(validation) = shards[1].validation.values() else { panic!() };
-        assert_eq!(validation[4], (off(2) / standard.deviation()[0]) as f32);
-    }
-
-    #[test]
-    fn what_was_learned_reads_back_to_the_same_bits() {
-        let values = vec![1.0 / 3.0, 7.0, 1e-30, 2e20, 7.0, 3e-30, 0.1, 7.0, 1e-38];
-        let standard = Standard::learn([&table(values, 3)]).unwrap();
-        let file = tempfile::NamedTempFile::new().unwrap();
-        standard.write(&file).unwrap();
-        assert_eq!(Standard::read(file.path()).unwrap(), standard);
-        for (text, expected) in [
-            ("mean,deviation\n", ": contains no samples"),
-            ("mean,deviation\n1\n", ", line 2: 1 cells"),
-            ("mean,deviation\n1,-2\n", ", line 2, column 2: -2"),
-            ("mean,deviation\nx,2\n", ", line 2, column 1: \"x\" is not a number"),
-        ] {
-            std::fs::write(file.path(), text).unwrap();
-            let error = Standard::read(file.path()).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
+        let off = floats(&raw[1]) - standard.mean[0];
+        assert_eq!(floats(&shards[1]), f64::from((off / standard.deviation[0]) as f32));
     }
 
     #[test]
     fn what_cannot_be_standardised() {
         let bytes = Values::Bytes(vec![1, 2]);
         let mut bytes = Table::new(bytes, 2, Targets::Real(vec![0.0]), Arc::new([])).unwrap();
-        assert_eq!(Standard::learn([&bytes]), Err(DataError::Bytes));
-        assert_eq!(Standard::learn([]), Err(DataError::Samples(SamplesError::Empty)));
+        let scaled = Err(already_scaled());
+        assert_eq!(Standard::learn([&bytes]).map(|_| ()), scaled);
+        assert_eq!(Standard::learn([]), Err(SamplesError::Empty.into()));
         let (two, mut three) = (table(vec![1.0; 4], 2), table(vec![1.0; 3], 3));
-        let width = DataError::Width { expected: 2, found: 3 };
-        assert_eq!(Standard::learn([&two, &three]), Err(width.clone()));
+        let width = same_width(2, 3);
+        assert_eq!(Standard::learn([&two, &three]).map(|_| ()), width);
         let standard = Standard::learn([&two]).unwrap();
-        assert_eq!(standard.apply(&mut three), Err(width));
-        assert_eq!(standard.apply(&mut bytes), Err(DataError::Bytes));
+        assert_eq!(standard.apply(&mut three), width);
+        assert_eq!(standard.apply(&mut bytes), scaled);
         // An outlier beyond what a float holds stays finite.
         let standard = Standard::learn([&table(vec![0.0, 1e-45], 1)]).unwrap();
         let mut outlier = table(vec![f32::MAX], 1);

@@ -16,19 +16,11 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many values there are, over all rows.
-    #[must_use]
-    pub const fn len(&self) -> usize {
+    const fn len(&self) -> usize {
         match self {
             Self::Bytes(values) => values.len(),
             Self::Floats(values) => values.len(),
         }
-    }
-
-    /// True if there are none.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -42,19 +34,11 @@ pub enum Targets {
 }
 
 impl Targets {
-    /// How many labels there are.
-    #[must_use]
-    pub const fn len(&self) -> usize {
+    const fn len(&self) -> usize {
         match self {
             Self::Class(labels) => labels.len(),
             Self::Real(labels) => labels.len(),
         }
-    }
-
-    /// True if there are none.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -145,7 +129,7 @@ impl Table {
     /// True if there are no samples; [`Table::new`] refuses such a table.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.targets.is_empty()
+        self.len() == 0
     }
 
     /// The number of features of a sample.
@@ -183,6 +167,12 @@ impl Table {
         }
     }
 
+    /// The class of every sample, or an error if labels are real targets.
+    pub(super) fn need_labels(&self) -> Result<&[u8], DataError> {
+        let what = "labels are real targets, but classes are needed; only the partition `iid` works without classes";
+        self.labels().ok_or_else(|| DataError::Table(what.into()))
+    }
+
     /// The classes; none if labels are real targets.
     #[must_use]
     pub fn classes(&self) -> &[Class] {
@@ -205,17 +195,17 @@ impl Table {
     /// Refuses labels of another kind, and `Binary` with more than two classes.
     pub fn samples(&self, kind: LabelKind) -> Result<Samples<'_>, DataError> {
         let labels = match (kind, &self.targets) {
-            (LabelKind::Class, Targets::Class(labels)) => Labels::Class(labels),
-            (LabelKind::Binary, Targets::Class(labels)) if self.classes.len() <= 2 => {
-                Labels::Binary(labels)
-            }
-            (LabelKind::Binary, Targets::Class(_)) => {
-                return Err(DataError::NotTwo { classes: self.classes.len() });
-            }
             (LabelKind::Real, Targets::Real(targets)) => Labels::Real(targets),
-            (LabelKind::Real, Targets::Class(_)) => return Err(DataError::Classes),
-            (_, Targets::Real(_)) => return Err(DataError::Real),
+            (LabelKind::Real, Targets::Class(_)) => {
+                let what = "labels are classes, but real targets are needed";
+                return Err(DataError::Table(what.into()));
+            }
+            (LabelKind::Class, _) => Labels::Class(self.need_labels()?),
+            (LabelKind::Binary, _) => Labels::Binary(self.need_labels()?),
         };
+        if kind == LabelKind::Binary && self.classes.len() > 2 {
+            return Err(DataError::not_two(self.classes.len()));
+        }
         Ok(match &self.values {
             Values::Bytes(values) => {
                 Samples::new(Features::U8(values), self.width, labels)?.scaled(1.0 / 255.0, 0.0)?
@@ -225,49 +215,41 @@ impl Table {
     }
 
     /// Only the samples of the named classes, which are numbered in the order of the names: of two, the first is the
-    /// negative one (0) and the second the positive one (1). Works in place.
+    /// negative one (0) and the second the positive one (1).
     ///
     /// A class is named by its name in upper or lower case ("lodgepole pine"), a part of it that no other class has
     /// ("Lodgepole"), or its label in the original file ("2").
     ///
     /// # Errors
     /// Refuses names that fit no class or several, a class named twice, and a class without samples.
-    pub fn pick(mut self, names: &[&str]) -> Result<Self, DataError> {
-        let Targets::Class(labels) = &mut self.targets else { return Err(DataError::Real) };
+    pub fn pick(&self, names: &[&str]) -> Result<Self, DataError> {
+        let labels = self.need_labels()?;
         let mut number = vec![None; self.classes.len()];
         let mut picked = Vec::with_capacity(names.len());
         for (new, name) in names.iter().enumerate() {
             let old = find(&self.classes, name)?;
             if number[old].replace(new as u8).is_some() {
-                return Err(DataError::Twice { name: (*name).to_owned() });
+                return Err(DataError::Table(format!("class \"{name}\" is named twice")));
             }
+            let class = self.classes[old].clone();
             if !labels.iter().any(|&label| usize::from(label) == old) {
-                return Err(DataError::NoSample { name: self.classes[old].name.clone() });
+                let what = format!("class \"{}\" has no samples in this data", class.name);
+                return Err(DataError::Table(what));
             }
-            picked.push(self.classes[old].clone());
+            picked.push(class);
         }
         if picked.is_empty() {
-            return Err(DataError::Samples(SamplesError::Empty));
+            return Err(SamplesError::Empty.into());
         }
-        let mut kept = 0;
-        for row in 0..labels.len() {
-            if let Some(new) = number[usize::from(labels[row])] {
-                labels[kept] = new;
-                let (from, to) = (row * self.width, kept * self.width);
-                match &mut self.values {
-                    Values::Bytes(values) => values.copy_within(from..from + self.width, to),
-                    Values::Floats(values) => values.copy_within(from..from + self.width, to),
-                }
-                kept += 1;
+        let (mut rows, mut renumbered) = (Vec::new(), Vec::new());
+        for (row, &label) in (0..).zip(labels) {
+            if let Some(new) = number[usize::from(label)] {
+                rows.push(row);
+                renumbered.push(new);
             }
         }
-        labels.truncate(kept);
-        match &mut self.values {
-            Values::Bytes(values) => values.truncate(kept * self.width),
-            Values::Floats(values) => values.truncate(kept * self.width),
-        }
-        self.classes = picked.into();
-        Ok(self)
+        let targets = Targets::Class(renumbered);
+        Ok(Self { targets, classes: picked.into(), ..self.gather(&rows) })
     }
 
     /// A table of some of the rows, in the given order.
@@ -322,6 +304,17 @@ fn find(classes: &[Class], name: &str) -> Result<usize, DataError> {
             return Ok(at);
         }
     }
-    let known = classes.iter().map(|class| class.name.clone()).collect();
-    Err(DataError::Class { name: name.to_owned(), known })
+    let known: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
+    let what = format!("\"{name}\" is not one of the classes: {}", known.join(", "));
+    Err(DataError::Table(what))
+}
+
+/// Refuses tables of different widths.
+pub(super) fn same_width(expected: usize, found: usize) -> Result<(), DataError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(DataError::Table(format!(
+        "samples have {found} features where others have {expected}: all parts need the same number"
+    )))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lopa_core::samples::LabelKind;
 
-use super::error::{Fault, FileError, Place};
+use super::error::{FileError, Place, not_a_label, too_large};
 use super::reader::Reader;
 use super::table::{Class, Targets};
 
@@ -34,12 +34,12 @@ impl Lines {
         loop {
             self.buffer.clear();
             self.number += 1;
-            let read = self.reader.read_line(&mut self.buffer, LONGEST_LINE as u64 + 1)?;
+            let read = self.reader.read_line(&mut self.buffer, LONGEST_LINE + 1)?;
             if read == 0 {
                 return Ok(false);
             }
             if read > LONGEST_LINE {
-                return Err(self.line(Fault::TooLarge { what: "a line", limit: LONGEST_LINE }));
+                return Err(self.line(too_large("a line", LONGEST_LINE)));
             }
             if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
                 self.buffer.drain(..3);
@@ -52,20 +52,21 @@ impl Lines {
 
     /// The line, without white space at its ends.
     pub(crate) fn text(&self) -> Result<&str, FileError> {
-        str::from_utf8(self.buffer.trim_ascii()).map_err(|_| self.line(Fault::Text))
+        let text = str::from_utf8(self.buffer.trim_ascii());
+        text.map_err(|_| self.line("is not text: expected lines of numbers"))
     }
 
-    pub(crate) fn file(&self, fault: Fault) -> FileError {
-        self.reader.error(Place::File, fault)
+    pub(crate) fn file(&self, what: impl Into<String>) -> FileError {
+        self.reader.error(Place::File, what)
     }
 
-    pub(crate) fn line(&self, fault: Fault) -> FileError {
-        self.reader.error(Place::Line(self.number), fault)
+    pub(crate) fn line(&self, what: impl Into<String>) -> FileError {
+        self.reader.error(Place::Line(self.number), what)
     }
 
     /// An error in a column, counted from 0 here and from 1 in the error.
-    pub(crate) fn cell(&self, column: usize, fault: Fault) -> FileError {
-        self.reader.error(Place::Cell { line: self.number, column: column + 1 }, fault)
+    pub(crate) fn cell(&self, column: usize, what: impl Into<String>) -> FileError {
+        self.reader.error(Place::Cell(self.number, column + 1), what)
     }
 }
 
@@ -76,7 +77,7 @@ pub(crate) fn bare(cell: &str) -> &str {
 }
 
 /// A finite number.
-pub(crate) fn number(cell: &str) -> Result<f32, Fault> {
+pub(crate) fn number(cell: &str) -> Result<f32, String> {
     // Most numbers in most files are short and whole, and exact as floats.
     if (1..=7).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit()) {
         let digit = |whole: u32, byte: u8| 10 * whole + u32::from(byte - b'0');
@@ -84,8 +85,13 @@ pub(crate) fn number(cell: &str) -> Result<f32, Fault> {
     }
     match cell.parse::<f32>() {
         Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err(Fault::NotFinite(excerpt(cell))),
-        Err(_) => Err(Fault::Number(excerpt(cell))),
+        Ok(_) => Err(format!(
+            "{} is not finite as a 32-bit float: leave the sample out or fill in a number",
+            excerpt(cell)
+        )),
+        Err(_) => {
+            Err(format!("\"{}\" is not a number: decimals are written with a point", excerpt(cell)))
+        }
     }
 }
 
@@ -101,59 +107,54 @@ pub(crate) fn excerpt(cell: &str) -> String {
 /// Labels as they are read, checked against their kind.
 pub(crate) struct Column {
     kind: LabelKind,
-    classes: Vec<u8>,
-    targets: Vec<f32>,
-    zero: bool,
-    minus: bool,
+    values: Vec<f32>,
+    /// How the negative one of two classes is written: 0 or -1.
+    negative: Option<f32>,
 }
 
 impl Column {
     pub(crate) const fn new(kind: LabelKind) -> Self {
-        Self { kind, classes: Vec::new(), targets: Vec::new(), zero: false, minus: false }
+        Self { kind, values: Vec::new(), negative: None }
     }
 
     pub(crate) const fn len(&self) -> usize {
-        match self.kind {
-            LabelKind::Binary | LabelKind::Class => self.classes.len(),
-            LabelKind::Real => self.targets.len(),
-        }
+        self.values.len()
     }
 
-    pub(crate) fn push(&mut self, cell: &str) -> Result<(), Fault> {
+    pub(crate) fn push(&mut self, cell: &str) -> Result<(), String> {
         let value = number(cell)?;
-        let refuse = |allowed| Err(Fault::Label { found: excerpt(cell), allowed });
+        let refuse = |allowed| Err(not_a_label(excerpt(cell), allowed));
         match self.kind {
-            LabelKind::Real => self.targets.push(value),
-            LabelKind::Binary if value == 0.0 => {
-                self.zero = true;
-                self.classes.push(0);
+            LabelKind::Binary if ![-1.0, 0.0, 1.0].contains(&value) => {
+                return refuse("0 and 1, or -1 and +1, for two classes");
             }
-            LabelKind::Binary if value == -1.0 => {
-                self.minus = true;
-                self.classes.push(0);
+            LabelKind::Class if f32::from(value as u8) != value => {
+                return refuse("a class, a whole number from 0 to 255");
             }
-            LabelKind::Binary if value == 1.0 => self.classes.push(1),
-            LabelKind::Binary => return refuse("0 and 1, or -1 and +1, for two classes"),
-            LabelKind::Class => match whole(value) {
-                Some(class) => self.classes.push(class),
-                None => return refuse("a class, a whole number from 0 to 255"),
-            },
+            _ => self.values.push(value),
         }
-        if self.zero && self.minus { Err(Fault::ThreeClasses) } else { Ok(()) }
+        let negative = self.kind == LabelKind::Binary && value != 1.0;
+        if negative && *self.negative.get_or_insert(value) != value {
+            let how = "two classes are written either 0 and 1, or -1 and +1";
+            return Err(format!("labels 0 and -1 both occur: {how}"));
+        }
+        Ok(())
     }
 
     /// The labels, and the classes they name.
     pub(crate) fn finish(self) -> (Targets, Arc<[Class]>) {
+        let as_classes = |class: fn(f32) -> u8| self.values.iter().copied().map(class).collect();
         match self.kind {
-            LabelKind::Real => (Targets::Real(self.targets), Arc::new([])),
             LabelKind::Binary => {
                 let classes = [Class::new(-1, "-1"), Class::new(1, "+1")];
-                (Targets::Class(self.classes), Arc::new(classes))
+                (Targets::Class(as_classes(|value| u8::from(value > 0.0))), Arc::new(classes))
             }
             LabelKind::Class => {
-                let last = self.classes.iter().copied().max().unwrap_or(0);
-                (Targets::Class(self.classes), numbered(last))
+                let classes: Vec<u8> = as_classes(|value| value as u8);
+                let last = classes.iter().copied().max().unwrap_or(0);
+                (Targets::Class(classes), numbered(last))
             }
+            LabelKind::Real => (Targets::Real(self.values), Arc::new([])),
         }
     }
 }
@@ -161,12 +162,6 @@ impl Column {
 /// Classes without a name of their own, from 0 to `last`.
 pub(crate) fn numbered(last: u8) -> Arc<[Class]> {
     (0..=last).map(|label| Class::new(i16::from(label), &label.to_string())).collect()
-}
-
-/// The whole number from 0 to 255 that a float is.
-fn whole(value: f32) -> Option<u8> {
-    let class = value as u8;
-    (f32::from(class) == value).then_some(class)
 }
 
 #[cfg(test)]
@@ -179,7 +174,7 @@ mod tests {
             assert_eq!(number(text), Ok(text.parse().unwrap()));
         }
         for text in ["", "-", "1 2", "0x1", "\u{661}"] {
-            assert_eq!(number(text), Err(Fault::Number(text.to_owned())));
+            assert!(number(text).unwrap_err().contains("is not a number"), "{text}");
         }
     }
 

@@ -171,7 +171,7 @@ impl Study {
                 experiment.run.metrics = Choice::These(self.metrics());
                 let source = experiment.data.source;
                 if source.is_public() {
-                    experiment.data.dir = data.map(|data| data.join(source.word()));
+                    experiment.data.dir = data.map(|data| data.join(source.to_string()));
                 }
                 if let (Some(at), Some(first)) = (case.at, cases[0].at) {
                     let gamma = experiment.algorithm.gamma;

@@ -64,7 +64,7 @@ fn shares_are_disjoint_complete_and_repeatable() {
 
 #[test]
 fn even_shares_are_even_and_mixed() {
-    let deal = Deal { validation: Some(0.2), ..Deal::new(7, Partition::Iid, 3) };
+    let deal = Deal { validation: Validation::Part(0.2), ..Deal::new(7, Partition::Iid, 3) };
     let shares = deal.shares(&table(1000, 4)).unwrap();
     for share in &shares {
         let all = share.train.len() + share.validation.len();
@@ -126,10 +126,16 @@ fn equal_subsets_are_equal_and_leave_no_class_out() {
     assert!(shares.iter().all(|share| share.train.len() + share.validation.len() == 20));
     assert_eq!(shares, deal.shares(&few).unwrap());
     assert_ne!(shares, Deal { seed: 2, ..deal }.shares(&few).unwrap());
-    let error = Deal { samples: Some(500), ..deal }.shares(&few).unwrap_err();
-    assert!(matches!(&error, DataError::Short { class, wanted: 25, .. } if class == "3"));
-    let error = Deal::new(4, subsets, 1).shares(&few).unwrap_err();
-    assert!(matches!(error, DataError::Subsets { of: 10, .. }), "{error}");
+    let refused = |deal: Deal| deal.shares(&few).unwrap_err().to_string();
+    let text = refused(Deal { samples: Some(500), ..deal });
+    assert!(text.contains("needs 25 samples of class \"3\""), "{text}");
+    let text = refused(Deal::new(4, subsets, 1));
+    assert!(text.contains("4 nodes cannot have 2 of 10 classes each"), "{text}");
+    let text = refused(Deal {
+        samples: Some(20),
+        ..Deal::new(5, Partition::EqualSubsets { classes: 8 }, 1)
+    });
+    assert!(text.starts_with("node 0 gets no samples of class"), "{text}");
 }
 
 #[test]
@@ -179,11 +185,11 @@ fn a_matched_test_has_the_nodes_mixture() {
         let expected: Vec<usize> = own.iter().map(|count| count * 200 / most).collect();
         assert_eq!(judge, expected, "{own:?}");
     }
-    let Ok(two) = test.clone().pick(&["0", "1"]) else { panic!() };
+    let two = test.pick(&["0", "1"]).unwrap();
     let lacking =
         Dataset { train: data.train, test: Some(two.with_classes(test.shared_classes())) };
     let error = deal.shards(lacking).unwrap_err();
-    assert!(matches!(&error, DataError::Short { class, left: 0, .. } if class == "2"));
+    assert!(error.to_string().contains("has samples of class \"2\", but the test part has none"));
 }
 
 #[test]
@@ -199,12 +205,15 @@ fn what_cannot_be_dealt_out_is_named() {
         (refuse(Deal { nodes: 0, ..iid }, 9, 2), "no node"),
         (refuse(iid, 7, 2), "node 3 gets 1 samples but needs 2"),
         (refuse(Deal { samples: Some(10), ..iid }, 9, 2), "10 samples are requested"),
-        (refuse(Deal { validation: Some(1.0), ..iid }, 9, 2), "validation = 1 is out of range"),
-        (refuse(Deal { validation: Some(f64::NAN), ..iid }, 9, 2), "validation = NaN"),
+        (
+            refuse(Deal { validation: Validation::Part(1.0), ..iid }, 9, 2),
+            "validation = 1 is out of range",
+        ),
+        (refuse(Deal { validation: Validation::Part(f64::NAN), ..iid }, 9, 2), "validation = NaN"),
         (refuse(subsets(0), 90, 9), "4 nodes cannot have 0 of 9 classes each"),
         (refuse(subsets(10), 90, 9), "4 nodes cannot have 10 of 9"),
         (refuse(subsets(2), 90, 9), "4 nodes cannot have 2 of 9"),
-        (refuse(subsets(9), 18, 9), "node 0 needs 1 samples of class \"5\", but only 0 are left"),
+        (refuse(subsets(9), 18, 9), "node 0 gets no samples of class \"5\""),
         (
             refuse(Deal { partition: RATIO, ..iid }, 90, 3),
             "there are 3 classes, but two are needed",
@@ -230,8 +239,8 @@ fn what_cannot_be_dealt_out_is_named() {
         Table::new(Values::Floats(vec![0.0; 9]), 1, Targets::Real(vec![0.0; 9]), Arc::new([]))
             .unwrap();
     assert!(iid.shares(&real).is_ok());
-    let deal = Deal { partition: RATIO, ..iid };
-    assert_eq!(deal.shares(&real), Err(DataError::Real));
+    let error = Deal { partition: RATIO, ..iid }.shares(&real).unwrap_err().to_string();
+    assert!(error.starts_with("labels are real targets"), "{error}");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::{Event, FetchError, State, Wanted, damaged, part, sha256};
+use super::{Event, FetchError, State, Wanted, damaged, sha256};
+use crate::files::beside;
 
 /// The files an archive unpacks to, and whether each is as in the archive; without the archive, whether it has the right
 /// size. Empty for a file that is not an archive.
@@ -77,7 +78,7 @@ pub(super) fn unpack(
     let mut missing = Vec::new();
     for (path, state) in states(wanted, Some(archive), folder)? {
         match state {
-            State::Wrong { size } => return Err(FetchError::Wrong { path, size }),
+            State::Wrong { size } => return Err(FetchError::wrong(&path, size)),
             State::Missing => missing.push(path),
             State::Right | State::SizeRight => {}
         }
@@ -89,7 +90,7 @@ pub(super) fn unpack(
     let unpacked = each(archive, wanted, |name, reader| {
         let path = folder.join(name);
         let Some(at) = missing.iter().position(|missing| *missing == path) else { return Ok(()) };
-        let begun = part(&path);
+        let begun = beside(&path);
         let written = File::create(&begun)
             .and_then(|mut file| io::copy(reader, &mut file).and_then(|_| file.sync_all()))
             .and_then(|()| fs::rename(&begun, &path));
@@ -103,11 +104,15 @@ pub(super) fn unpack(
         Ok(())
     });
     unpacked.map_err(|error| match disk {
-        Some(path) if !damaged(&error) => FetchError::write(&path, error),
+        Some(path) if !damaged(&error) => FetchError::write(&path, &error),
         _ => FetchError::read(archive, error),
     })?;
     match missing.pop() {
         None => Ok(()),
-        Some(path) => Err(FetchError::Archive { path: archive.into(), member: path }),
+        Some(path) => Err(FetchError::Local(format!(
+            "{} does not contain {}: delete the archive and fetch again",
+            archive.display(),
+            path.display()
+        ))),
     }
 }

@@ -9,7 +9,8 @@ use ureq::Agent;
 use ureq::http::header;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
-use super::{Event, FetchError, Original, State, Wanted, part};
+use super::{Event, FetchError, Original, State, Wanted};
+use crate::files::beside;
 
 /// How often a server is asked to go on after a connection that broke but delivered something.
 const BREAKS: u32 = 5;
@@ -33,14 +34,14 @@ pub(super) fn download(
     path: &Path,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), FetchError> {
-    let part = part(path);
+    let part = beside(path);
     let mut text = format!("cannot fetch {}:\n", wanted.name);
     for url in &wanted.urls {
         match from_server(url, wanted, &part, report) {
             Ok(()) => {
-                return fs::rename(&part, path).map_err(|error| FetchError::write(path, error));
+                return fs::rename(&part, path).map_err(|error| FetchError::write(path, &error));
             }
-            Err(Stop::Disk(error)) => return Err(FetchError::write(&part, error)),
+            Err(Stop::Disk(error)) => return Err(FetchError::write(&part, &error)),
             Err(Stop::Broken(why) | Stop::Server(why)) => {
                 report(Event::Failed { why: &why });
                 text += &format!("  {url}: {why}\n");

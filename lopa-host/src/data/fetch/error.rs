@@ -1,83 +1,46 @@
 //! Why a data set could not be fetched.
 
+use std::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Why a data set could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// There is no such data set.
-    #[error("there is no data set `{name}`: {hint}")]
-    Name {
-        /// The name.
-        name: String,
-        /// A similar name, or all names.
-        hint: String,
-    },
-    /// A file or folder cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The disk is full.
-    #[error(
-        "the disk is full, {} cannot be written: make room and fetch again, what arrived is kept",
-        path.display()
-    )]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A file with this name is there, but it is not the original.
-    #[error(
-        "{} is not the original: it has {size} bytes with a wrong checksum; move it away and fetch again",
-        path.display()
-    )]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// Its size.
-        size: u64,
-    },
-    /// An archive lacks a file.
-    #[error("{} does not contain {}: delete the archive and fetch again", path.display(), member.display())]
-    Archive {
-        /// The archive.
-        path: PathBuf,
-        /// Where the file should have gone.
-        member: PathBuf,
-    },
+    /// The request, a file or the disk is at fault.
+    #[error("{0}")]
+    Local(String),
     /// Every server failed.
     #[error("{0}")]
     Servers(String),
 }
 
 impl FetchError {
-    pub(super) fn read(path: &Path, source: io::Error) -> Self {
-        Self::Read { path: path.into(), source }
+    pub(super) fn read(path: &Path, error: impl Display) -> Self {
+        Self::Local(format!("cannot read {}: {error}", path.display()))
     }
 
-    pub(super) fn write(path: &Path, source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::StorageFull => Self::Full { path: path.into() },
-            _ => Self::Write { path: path.into(), source },
-        }
+    pub(super) fn write(path: &Path, error: &io::Error) -> Self {
+        let path = path.display();
+        Self::Local(match error.kind() {
+            io::ErrorKind::StorageFull => format!(
+                "the disk is full, {path} cannot be written: make room and fetch again, what arrived is kept"
+            ),
+            _ => format!("cannot write {path}: {error}"),
+        })
+    }
+
+    /// A file with this name is there, but it is not the original.
+    pub(super) fn wrong(path: &Path, size: u64) -> Self {
+        Self::Local(format!(
+            "{} is not the original: it has {size} bytes with a wrong checksum; move it away and fetch again",
+            path.display()
+        ))
     }
 
     /// Whether the request or the disk is at fault, and not the way to the servers.
     #[must_use]
     pub const fn is_local(&self) -> bool {
-        !matches!(self, Self::Servers(_))
+        matches!(self, Self::Local(_))
     }
 }

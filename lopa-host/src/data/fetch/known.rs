@@ -29,7 +29,7 @@ pub fn named(name: &str) -> Result<Original, FetchError> {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => format!("choose one of {}", names.collect::<Vec<_>>().join(", ")),
     };
-    Err(FetchError::Name { name: name.into(), hint })
+    Err(FetchError::Local(format!("there is no data set `{name}`: {hint}")))
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {
@@ -45,7 +45,7 @@ fn mnist() -> Original {
         ],
         size: Some(size),
         sha256: sha256.into(),
-        members: Vec::new(),
+        ..Wanted::default()
     };
     let files = [
         (
@@ -98,9 +98,8 @@ fn covtype() -> Original {
                 "https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz",
                 "https://ndownloader.figshare.com/files/5976039",
             ]),
-            size: None,
             sha256: "0a9371cef7c964b5475d6053cc3e0894a5aa6f65ad1ed3ecb01c45aa96217945".into(),
-            members: Vec::new(),
+            ..Wanted::default()
         }],
     }
 }

@@ -128,7 +128,7 @@ pub fn fetch(
     folder: &Path,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), FetchError> {
-    fs::create_dir_all(folder).map_err(|error| FetchError::write(folder, error))?;
+    fs::create_dir_all(folder).map_err(|error| FetchError::write(folder, &error))?;
     for wanted in &set.files {
         let found = wanted.find(folder)?;
         if found.1 == State::Missing && !wanted.members.is_empty() {
@@ -144,7 +144,7 @@ pub fn fetch(
                 report(Event::There(&path));
                 path
             }
-            (path, State::Wrong { size }) => return Err(FetchError::Wrong { path, size }),
+            (path, State::Wrong { size }) => return Err(FetchError::wrong(&path, size)),
             (path, _) => {
                 download::download(set, wanted, &path, report)?;
                 report(Event::Fetched(&path));
@@ -234,13 +234,6 @@ pub fn sha256(mut reader: impl Read) -> io::Result<String> {
 fn damaged(error: &io::Error) -> bool {
     use ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), UnexpectedEof | InvalidData | InvalidInput)
-}
-
-/// A path with `.part` appended.
-fn part(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
 }
 
 #[cfg(test)]
