@@ -138,7 +138,7 @@ fn rooms() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn the_rooms_of_the_host_form_no_circle() {
+fn modules_of_the_host_do_not_depend_on_each_other_in_a_cycle() {
     let mut rooms = rooms();
     assert!(rooms.len() > 10, "only {} rooms found", rooms.len());
     for (room, others) in &mut rooms {

@@ -109,7 +109,7 @@ fn problems() -> Vec<AnyProblem<'static>> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn a_written_blob_reads_back() {
     for problem in problems() {
         let size = problem.dimensions();
         let vector: Vec<f32> = (0..size.outer).map(|i| 0.5 - i as f32).collect();
@@ -203,7 +203,7 @@ fn a_node_from_a_blob_computes_the_same_bits() {
 }
 
 #[test]
-fn an_exchange_takes_what_a_blob_says() {
+fn an_exchange_accepts_the_settings_of_a_blob() {
     let bytes = Aligned::new(&write(
         &plan(Scheme::GradientTracking),
         &problems()[0],
@@ -226,7 +226,7 @@ fn an_exchange_takes_what_a_blob_says() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn errors_name_what_does_not_fit() {
     let bytes = Aligned::new(&write(
         &plan(Scheme::GradientTracking),
         &problems()[0],
@@ -262,7 +262,7 @@ fn every_changed_byte_is_refused() {
 }
 
 #[test]
-fn cut_short_or_out_of_place_it_is_refused_and_what_follows_does_not_matter() {
+fn truncated_or_misaligned_blobs_are_refused_and_bytes_after_them_ignored() {
     let bytes = write(&plan(Scheme::LocalGradient), &problems()[0], Start::Number(0.5), &PEERS);
     for len in 0..bytes.len() {
         let error = Blob::read(Aligned::new(&bytes[..len]).bytes()).unwrap_err();
@@ -305,7 +305,7 @@ fn seal(bytes: &mut [u8]) {
 
 /// Blobs whose checksum is right, but little else: any answer but a panic, and what is read can be used.
 #[test]
-fn no_bytes_make_it_panic() {
+fn no_bytes_cause_a_panic() {
     let mut stream = Draws { seed: 11, node: 0 }.stream(0, lopa_core::draw::Purpose::custom(1));
     let mut random = move |below: usize| (stream.next() as usize) % below;
     let (mut read, mut refused) = (0, 0);
@@ -357,7 +357,7 @@ fn no_bytes_make_it_panic() {
 }
 
 #[test]
-fn culprits_are_named() {
+fn errors_name_the_invalid_field() {
     let good = write(&plan(Scheme::GradientTracking), &problems()[0], Start::Number(0.5), &PEERS);
     let with = |word: usize, value: u32| {
         let mut bytes = good.clone();
@@ -453,7 +453,7 @@ fn a_key_travels_in_the_blob_and_changes_nothing_else() {
 }
 
 #[test]
-fn the_bytes_in_the_docs_are_the_bytes() {
+fn the_example_in_the_docs_is_what_is_written() {
     let example = DOCS.split("```text\nblob\n").nth(1).and_then(|rest| rest.split("```").next());
     let mut bytes = Vec::new();
     for line in example.expect("an example").lines() {

@@ -132,7 +132,7 @@ fn two_nodes_meet_and_finish_together() {
 }
 
 #[test]
-fn whoever_differs_is_refused_and_both_say_why() {
+fn nodes_that_differ_refuse_each_other_and_report_why() {
     type Change = fn(&mut Settings);
     let differ: [(Reason, Change); 6] = [
         (Reason::Problem, |s| s.identity.problem += 1),
@@ -160,7 +160,7 @@ fn whoever_differs_is_refused_and_both_say_why() {
 }
 
 #[test]
-fn a_refused_node_that_is_mended_is_welcome() {
+fn a_refused_node_is_accepted_once_it_is_fixed() {
     let mut wrong = settings(1);
     wrong.identity.digest ^= 1;
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(wrong, &[peer(0)]));
@@ -189,7 +189,7 @@ fn another_version_is_counted_and_changes_nothing() {
 }
 
 #[test]
-fn two_nodes_with_one_number_are_found_out() {
+fn two_nodes_with_the_same_number_are_detected() {
     // Both ends of a line say they are node 0.
     let (mut a, mut b) = (
         Party::new(settings(0), &[peer(1)]),
@@ -235,7 +235,7 @@ fn data(round: u64, chunk: u32, values: &[f32]) -> Body<Floats<'_>> {
 }
 
 #[test]
-fn frames_that_make_no_sense_change_nothing_and_are_counted() {
+fn senseless_frames_are_counted_and_change_nothing() {
     let none = Counters::default();
     let full = [1.0; VALUES];
     // A chunk has CHUNK elements of x and of y; the last of N = 5 has one of each.
@@ -272,7 +272,7 @@ fn frames_that_make_no_sense_change_nothing_and_are_counted() {
 }
 
 #[test]
-fn bytes_that_are_no_frames_are_told_apart() {
+fn bytes_that_are_not_frames_are_counted_by_cause() {
     let (mut a, mut b) = couple();
     let state = a.fingerprint();
     let before = *a.line.counters();
@@ -311,7 +311,7 @@ fn bytes_that_are_no_frames_are_told_apart() {
 }
 
 #[test]
-fn what_was_said_before_counts_for_nothing() {
+fn replayed_frames_change_nothing() {
     // Every frame of a whole run, again: in the same session, and after a reboot.
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
     let tape = exchange_turns(&mut a, &mut b, 0..3_000);
@@ -329,7 +329,7 @@ fn what_was_said_before_counts_for_nothing() {
 }
 
 #[test]
-fn greetings_of_an_earlier_life_begin_no_epoch() {
+fn greetings_from_before_a_reboot_begin_no_epoch() {
     // Node 1 reboots; then its greetings from before are played again and again.
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
     let tape = exchange_turns(&mut a, &mut b, 0..50);
@@ -346,7 +346,7 @@ fn greetings_of_an_earlier_life_begin_no_epoch() {
 }
 
 #[test]
-fn a_refusal_meant_for_an_earlier_life_does_not_hit() {
+fn a_refusal_from_before_a_reboot_has_no_effect() {
     let (mut a, _) = couple();
     let refuse = |echo| {
         let refuse = wire::Refuse { to: 0, echo, reason: Reason::Problem };
@@ -363,7 +363,7 @@ fn a_refusal_meant_for_an_earlier_life_does_not_hit() {
 }
 
 #[test]
-fn a_host_asks_and_is_answered() {
+fn requests_of_a_host_are_answered() {
     let (mut a, _) = couple();
     let mut answers = Vec::new();
     let mut ask = |a: &mut Party, tag: u32, ask: Ask| -> Option<String> {
@@ -430,7 +430,7 @@ fn challenge(a: &mut Party) -> u32 {
 }
 
 #[test]
-fn a_host_that_changes_something_echoes_the_last_status() {
+fn requests_that_change_something_must_echo_the_last_status() {
     let (mut a, _) = couple();
     let first = challenge(&mut a);
     let paused = |a: &mut Party| a.line.advance(&mut a.node, 9) == Step::Paused;
@@ -455,7 +455,7 @@ fn a_host_that_changes_something_echoes_the_last_status() {
 }
 
 #[test]
-fn a_forged_stop_does_not_make_later_starts_void() {
+fn a_forged_stop_does_not_block_later_starts() {
     let (mut a, mut b) = couple();
     // An attacker on the line asks for the status, as anybody can, and uses the highest tag there is.
     let seen = challenge(&mut a);
@@ -523,7 +523,7 @@ fn bad_settings_are_refused_by_name() {
 }
 
 #[test]
-fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
+fn a_longest_pause_below_the_first_causes_no_flood() {
     let timing = Timing { retry_most: 0, ..TIMING };
     let hasty = |node| Settings { timing, ..settings(node) };
     let (mut a, mut b) = (Party::new(hasty(0), &[peer(1)]), Party::new(hasty(1), &[peer(0)]));
@@ -538,7 +538,7 @@ fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
 }
 
 #[test]
-fn a_lying_greeting_gets_nowhere() {
+fn a_false_greeting_has_no_effect() {
     // Right in everything, but it does not echo the challenge: it is answered, not believed.
     let mut a = Party::new(settings(0), &[peer(1)]);
     a.speak(0);
@@ -573,7 +573,7 @@ fn a_lying_greeting_gets_nowhere() {
 }
 
 #[test]
-fn a_node_that_is_not_the_one_described_is_found_out() {
+fn a_node_that_does_not_match_its_settings_is_refused() {
     let identity = Identity { outer: N as u32 + 1, ..settings(0).identity };
     let other = Settings { identity, ..settings(0) };
     assert_eq!(Line::new(other, &[], &gt(0), 0).unwrap_err(), SettingsError::Node);
@@ -583,7 +583,7 @@ fn a_node_that_is_not_the_one_described_is_found_out() {
 }
 
 #[test]
-fn an_exchange_goes_on_where_its_node_stands() {
+fn an_exchange_continues_from_its_nodes_state() {
     let epoch = Epoch { number: 3 << 16, mark: 9 };
     let mut node = gt(0);
     node.restart(epoch, 40);
@@ -601,7 +601,7 @@ fn an_exchange_goes_on_where_its_node_stands() {
 }
 
 #[test]
-fn a_node_moved_behind_the_back_of_its_exchange_falls_silent() {
+fn a_node_changed_outside_its_exchange_falls_silent() {
     let moves: [fn(&mut Party); 3] = [
         |a| a.node = gt(0),
         |a| a.node.restart(Epoch { number: 1 << 16, mark: 1 }, a.node.state().round),
@@ -624,7 +624,7 @@ fn a_node_moved_behind_the_back_of_its_exchange_falls_silent() {
 }
 
 #[test]
-fn alone_a_node_sends_nothing_and_goes_on() {
+fn a_node_without_neighbours_sends_nothing_and_continues() {
     let scheme = Scheme::LocalGradient;
     let identity =
         Identity::new(7, quadratic(0).dimensions(), scheme, &config(0), CHUNK as u32, 100);
@@ -655,7 +655,7 @@ fn a_wrong_link_and_a_short_buffer_are_refused_by_name_and_change_nothing() {
 }
 
 #[test]
-fn memory_is_what_neighbours_times_chunks_need() {
+fn memory_grows_with_neighbours_times_chunks() {
     use std::mem::size_of;
     // Per neighbour its window of chunks, per link a frame, and a little bookkeeping.
     const LARGE: usize = wire::message_len(392) + SEAL_LONGEST;
@@ -710,7 +710,7 @@ fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)
 }
 
 #[test]
-fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
+fn a_node_that_does_not_start_answers_every_request_with_the_reason() {
     let variable = Variable::Outer;
     let asks = [
         Ask::Start,
@@ -742,7 +742,7 @@ fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
 }
 
 #[test]
-fn what_is_short_is_named() {
+fn troubles_say_how_much_is_missing() {
     let room = |name, needed, room| Trouble::from(BlobError::Capacity { name, needed, room });
     for (name, cause, text) in [
         ("floats of memory", Cause::Floats, "its blob needs 9 floats of memory, its image has 8"),

@@ -148,7 +148,7 @@ fn memory_of_the_wrong_size_is_refused_by_name() {
 }
 
 #[test]
-fn a_problem_s_workspace_is_asked_for() {
+fn too_small_a_workspace_is_refused() {
     let samples = Samples::new(Features::U8(&[1, 2, 3, 4]), 2, Labels::Real(&[1.0, 2.0])).unwrap();
     let ridge = Ridge::new(samples, samples).unwrap();
     let mut node = LgNode::<_, 2, 2>::local_gradient(ridge, config(0), [0.0; 2]).unwrap();
@@ -160,7 +160,7 @@ fn a_problem_s_workspace_is_asked_for() {
 }
 
 #[test]
-fn every_oracle_is_asked_once_a_round() {
+fn every_oracle_is_evaluated_once_per_round() {
     let mut node = gt(0);
     for _ in 0..7 {
         node.compute(&mut scratch()).unwrap();
@@ -171,7 +171,7 @@ fn every_oracle_is_asked_once_a_round() {
 }
 
 #[test]
-fn sharing_batches_is_another_trajectory() {
+fn sharing_batches_changes_the_trajectory() {
     let pixels: Vec<u8> = (0..60).map(|i| (i * 37 % 256) as u8).collect();
     let targets: Vec<f32> = (0..20).map(|i| (i % 7) as f32).collect();
     let samples = Samples::new(Features::U8(&pixels), 3, Labels::Real(&targets))
@@ -265,7 +265,7 @@ fn a_bad_number_from_a_neighbour_never_enters() {
 }
 
 #[test]
-fn steps_too_large_end_in_a_report_not_in_nan() {
+fn too_large_steps_are_reported_as_divergence() {
     let mut config = config(0);
     config.steps = StepSizes::new(0.2, 3.0, 0.3, 0.5, 0.6).unwrap();
     let mut node = GtNode::<_, N, P>::gradient_tracking(quadratic(0), config, [0.5; N]).unwrap();

@@ -94,7 +94,7 @@ fn every_algorithm_runs_from_a_file_learns_and_counts() {
 }
 
 #[test]
-fn exact_figures_exist_as_far_as_the_variables_do() {
+fn exact_metrics_exist_where_their_variables_do() {
     let dir = tempfile::tempdir().unwrap();
     let all = ("record_every = 20", "record_every = 60\nmetrics = \"all\"");
     for name in [AlgorithmName::Spdb, AlgorithmName::Slam, AlgorithmName::Dgd, AlgorithmName::Dsgt]
@@ -114,7 +114,7 @@ fn exact_figures_exist_as_far_as_the_variables_do() {
 }
 
 #[test]
-fn a_stop_leaves_no_trace_and_threads_change_nothing() {
+fn stops_and_threads_change_no_bit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     for name in [AlgorithmName::Vrdbo, AlgorithmName::Slam, AlgorithmName::MaDsbo] {
@@ -157,7 +157,7 @@ fn algorithms_are_compared_and_swept() {
 }
 
 #[test]
-fn what_only_lopa_does_is_refused_for_others() {
+fn options_of_lopa_are_refused_for_other_algorithms() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), AlgorithmName::Slam, &[("[run]", "[links]\nbaud = 9600\n[run]")]);
     let output = lopa(dir.path(), &["run", &path, "--out", "x"]);
@@ -170,7 +170,7 @@ fn what_only_lopa_does_is_refused_for_others() {
 }
 
 #[test]
-fn divergence_of_any_algorithm_is_status_1() {
+fn divergence_of_any_algorithm_exits_with_status_1() {
     let dir = tempfile::tempdir().unwrap();
     let wild = ("beta = 0.05", "beta = 500.0");
     let path = write(dir.path(), AlgorithmName::MaDsbo, &[wild]);
@@ -213,7 +213,7 @@ fn the_list_and_the_pages_name_every_algorithm() {
 }
 
 #[test]
-fn step_sizes_are_found_with_the_same_budget_for_all() {
+fn tune_gives_every_algorithm_the_same_budget() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     for name in [AlgorithmName::LopaLg, AlgorithmName::Dgd] {

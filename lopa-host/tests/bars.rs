@@ -65,7 +65,7 @@ fn words(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn pieces_are_as_high_as_their_counts_and_stand_on_one_another() {
+fn bar_segments_are_stacked_and_as_high_as_their_counts() {
     let svg = bars(&["cat", "cow", "dog"], &[&[300, 0, 100], &[50, 0, 150]]).svg();
     assert_eq!(svg, bars(&["cat", "cow", "dog"], &[&[300, 0, 100], &[50, 0, 150]]).svg());
     assert!(png(&svg, 1.0).unwrap().starts_with(b"\x89PNG"));
@@ -104,7 +104,7 @@ fn ten_classes_have_ten_colours() {
 }
 
 #[test]
-fn one_node_many_nodes_and_none() {
+fn bars_for_one_node_many_nodes_and_no_nodes() {
     assert_eq!(pieces(&bars(&["a"], &[&[7]]).svg()).len(), 1);
     let many: Vec<&[usize]> =
         (0..100).map(|node| if node % 2 == 0 { &[3, 4][..] } else { &[0, 9] }).collect();
@@ -130,7 +130,7 @@ fn one_node_many_nodes_and_none() {
 }
 
 #[test]
-fn names_stay_words() {
+fn names_are_escaped() {
     let hostile = "<script>alert('1')</script> ]]> & \"quoted\" \u{0}\u{1b}\n--> é 漢字";
     let name = hostile.repeat(5);
     let all = Bars {
@@ -149,7 +149,7 @@ fn names_stay_words() {
 }
 
 #[test]
-fn the_bars_of_a_network_are_its_deal() {
+fn the_bars_of_a_network_show_its_partition() {
     let prepared = |changes: &[(&str, &str)]| {
         Prepared::new(Experiment::parse(&network(changes)).unwrap()).unwrap()
     };

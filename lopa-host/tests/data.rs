@@ -76,7 +76,7 @@ fn fault<T: std::fmt::Debug>(read: Result<T, FileError>) -> (Place, Fault) {
 }
 
 #[test]
-fn gzipped_or_not_is_told_by_the_content() {
+fn gzip_is_detected_by_content() {
     let folder = Folder::new();
     let text = "1,2,3\n0,4,5\n";
     let plain = csv::read(folder.file("a.csv.gz", text), LabelKind::Binary).unwrap();
@@ -112,7 +112,7 @@ fn damaged_gzip_is_refused_whatever_is_inside() {
 }
 
 #[test]
-fn missing_files_folders_and_empty_files() {
+fn missing_files_missing_folders_and_empty_files_are_refused() {
     let folder = Folder::new();
     let missing = folder.0.path().join("missing.csv");
     let text = words(&missing, csv::read(&missing, LabelKind::Real));
@@ -164,7 +164,7 @@ fn mnist_reads_the_four_files() {
 }
 
 #[test]
-fn bad_idx_files() {
+fn bad_idx_files_are_refused() {
     let folder = Folder::new();
     let good = folder.file("images", images(2));
     let named = folder.file("labels", labels(&[3, 4]));
@@ -264,7 +264,7 @@ fn covtype_names_its_classes() {
 }
 
 #[test]
-fn csv_takes_what_people_write() {
+fn csv_accepts_common_variants() {
     let folder = Folder::new();
     let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
     let plain = read("1,2,-3e2\n0,.5,6\n", LabelKind::Binary);
@@ -358,7 +358,7 @@ fn libsvm_is_sparse_and_counts_from_one() {
 }
 
 #[test]
-fn a_folder_a_node() {
+fn one_folder_per_node() {
     let folder = Folder::new();
     folder.file("node-0/train.csv", "y,a\n2,1\n0,2\n");
     folder.file("node-0/val.csv.gz", gzip("1,3\n"));
@@ -386,7 +386,7 @@ fn a_folder_a_node() {
 }
 
 #[test]
-fn two_parts_must_go_together() {
+fn training_and_test_sets_must_match() {
     let folder = Folder::new();
     let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
     let train = read("0,1,2\n1,3,4\n", LabelKind::Class);
@@ -413,7 +413,7 @@ fn two_parts_must_go_together() {
 }
 
 #[test]
-fn a_table_checks_what_it_is_given() {
+fn a_table_checks_its_input() {
     let classes = |count: i16| (0..count).map(|i| lopa_host::data::Class::new(i, "c")).collect();
     let new = |labels: Vec<u8>, values, count| {
         Table::new(values, 2, Targets::Class(labels), classes(count))

@@ -35,7 +35,7 @@ fn fetch(set: &Original, folder: &Path) -> Result<(), FetchError> {
 const SIZE: u32 = 300_000;
 
 #[test]
-fn a_file_comes_once() {
+fn a_file_is_downloaded_once() {
     let bytes = noise(SIZE);
     for habit in [
         plain(&bytes),
@@ -62,7 +62,7 @@ fn a_file_comes_once() {
 }
 
 #[test]
-fn a_connection_that_ends_is_taken_up_where_it_ended() {
+fn an_interrupted_download_is_continued() {
     let bytes = noise(SIZE);
     for (silent, chunked) in [(false, false), (true, false), (false, true)] {
         let habit = Habit { cut: Some(110_000), silent, chunked, ..plain(&bytes) };
@@ -79,7 +79,7 @@ fn a_connection_that_ends_is_taken_up_where_it_ended() {
 }
 
 #[test]
-fn a_server_without_ranges_gives_all_or_nothing() {
+fn a_server_without_ranges_restarts_the_download() {
     let bytes = noise(SIZE);
     let lame = Habit { ranges: false, ..plain(&bytes) };
     let broken = Server::new([("noise.bin", Habit { cut: Some(1_000), ..lame.clone() })]);
@@ -101,7 +101,7 @@ fn a_server_without_ranges_gives_all_or_nothing() {
 }
 
 #[test]
-fn what_an_earlier_try_left_is_used_if_it_is_right() {
+fn a_partial_download_is_reused_if_it_is_correct() {
     let bytes = noise(SIZE);
     let (third, all) = (&bytes[..100_000], u64::from(SIZE));
     let other = vec![7; SIZE as usize + 9];
@@ -131,7 +131,7 @@ fn what_an_earlier_try_left_is_used_if_it_is_right() {
 }
 
 #[test]
-fn the_next_server_is_asked_when_one_fails() {
+fn the_next_server_is_tried_when_one_fails() {
     let bytes = noise(SIZE);
     let mut wrong = bytes.clone();
     wrong[77_777] ^= 1;
@@ -198,7 +198,7 @@ fn a_file_that_is_not_the_original_is_left_alone() {
 }
 
 #[test]
-fn disks_that_do_not_take_it_are_named() {
+fn errors_of_the_disk_name_the_path() {
     let bytes = noise(SIZE);
     let server = Server::new([("noise.bin", plain(&bytes))]);
     let set = set(&bytes, &[server.url("noise.bin"), server.url("noise.bin")]);
@@ -237,7 +237,7 @@ fn packed() -> (Vec<u8>, Original) {
 }
 
 #[test]
-fn what_counts_in_a_packed_file_is_what_it_holds() {
+fn packed_files_are_compared_by_content() {
     let (text, mut set) = packed();
     for served in [gzip(&text, 9), gzip(&text, 1), text.clone()] {
         let server = Server::new([("rows.data.gz", plain(&served))]);
@@ -304,7 +304,7 @@ fn archived(bytes: &[u8], server: &Server) -> Original {
 }
 
 #[test]
-fn an_archive_is_unpacked_and_nothing_else() {
+fn lost_files_are_unpacked_again_and_damaged_ones_left_alone() {
     let (one, two) = (noise(5_000), noise(8_000)[5_000..].to_vec());
     let bytes = archive(&[("one.bin", &one), ("two.bin", &two)]);
     let server = Server::new([("a.tar.gz", plain(&bytes))]);
@@ -345,7 +345,7 @@ fn an_archive_is_unpacked_and_nothing_else() {
 }
 
 #[test]
-fn an_archive_that_lacks_a_file_is_named() {
+fn an_archive_without_a_needed_file_is_named() {
     let bytes = archive(&[("one.bin", &noise(5_000)), ("two.bin", &noise(2_999))]);
     let mut damaged = bytes.clone();
     let middle = damaged.len() / 2;

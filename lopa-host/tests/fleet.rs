@@ -25,7 +25,7 @@ fn states(path: &Path) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn mistakes_are_told_and_earlier_results_stay() {
+fn mistakes_are_reported_and_earlier_results_kept() {
     let dir = tempfile::tempdir().unwrap();
     let file = network(&[]);
     fs::write(dir.path().join("net.toml"), &file).unwrap();
@@ -88,7 +88,7 @@ fn mistakes_are_told_and_earlier_results_stay() {
 }
 
 #[test]
-fn flashing_says_what_it_would_run() {
+fn a_dry_run_of_flash_prints_its_commands() {
     let dir = tempfile::tempdir().unwrap();
     let nodes: Vec<String> = (0..4)
         .map(|node| {
@@ -114,7 +114,7 @@ fn flashing_says_what_it_would_run() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn an_emulated_fleet_leaves_what_a_run_leaves() {
+fn an_emulated_fleet_writes_the_files_of_a_run() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.toml"), network(&[])).unwrap();
     let output = lopa(dir.path(), &["run", "net.toml", "--out", "run"]);
@@ -161,7 +161,7 @@ fn an_emulated_fleet_leaves_what_a_run_leaves() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_killed_node_is_off_and_the_rest_is_measured() {
+fn a_killed_node_is_off_and_the_others_are_measured() {
     let dir = tempfile::tempdir().unwrap();
     let file = network(&[("iterations = 60", "iterations = 150")]);
     fs::write(dir.path().join("net.toml"), file).unwrap();
@@ -235,7 +235,7 @@ fn boards(dir: &Path, links: &str, cords: impl Fn(u32) -> Vec<Cord>) -> Vec<Emul
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_board_that_does_not_start_tells_status_why() {
+fn status_reports_why_a_board_does_not_start() {
     let dir = tempfile::tempdir().unwrap();
     let program = image::build(&image::folder(None), &EMULATED).unwrap();
     fs::write(dir.path().join("blob.bin"), [0; 64]).unwrap();
@@ -256,7 +256,7 @@ fn a_board_that_does_not_start_tells_status_why() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn boards_on_terminals_are_asked_stopped_started_and_read() {
+fn boards_on_serial_ports_are_queried_stopped_started_and_read() {
     let dir = tempfile::tempdir().unwrap();
     // A path of three: links 1 and 2 to the neighbours in order of their numbers.
     let _boards = boards(dir.path(), "", |node| {
@@ -320,7 +320,7 @@ fn processes_in(folder: &Path) -> usize {
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn whoever_ends_a_fleet_leaves_no_emulator_behind() {
+fn a_fleet_that_is_ended_leaves_no_emulator_behind() {
     use std::process::{Command, Stdio};
     for (signals, how) in [(1, "INT"), (2, "TERM")] {
         let dir = tempfile::tempdir().unwrap();

@@ -98,7 +98,7 @@ fn a_key_is_made_once_and_for_its_owner_only() {
 }
 
 #[test]
-fn a_file_that_is_no_key_is_refused_by_its_line() {
+fn an_invalid_key_file_is_refused_by_line() {
     let place = Place::new();
     let run = ["run", "network.toml", "--out", "results"];
     let (good, digits) = (fs::read_to_string(place.path("secret.key")).unwrap(), place.digits());
@@ -137,7 +137,7 @@ fn a_run_with_a_key_ends_with_the_same_bits() {
 }
 
 #[test]
-fn no_output_has_the_key_in_it() {
+fn no_output_contains_the_key() {
     let place = Place::new();
     let digits = place.digits();
     let key: Vec<u8> =
@@ -197,7 +197,7 @@ fn mnist_sized(key: Option<&Path>) -> Prepared {
 }
 
 #[test]
-fn the_overhead_is_as_the_docs_say() {
+fn the_overhead_matches_the_docs() {
     let place = Place::new();
     let page = include_str!("../../lopa-core/docs/security.md");
     let row = |name: &str| -> Vec<u64> {
@@ -238,7 +238,7 @@ fn blobs_carry_the_key_and_are_the_same_network() {
 }
 
 #[test]
-fn every_test_that_the_threat_model_names_is_there() {
+fn every_test_named_in_the_threat_model_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let page = fs::read_to_string(root.join("lopa-core/docs/security.md")).unwrap();
     let folders =

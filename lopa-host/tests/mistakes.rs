@@ -167,7 +167,7 @@ fn a_truncated_gzip_a_wrong_magic_or_a_label_out_of_range() {
 }
 
 #[test]
-fn numbers_of_a_file_that_are_none() {
+fn values_in_a_file_that_are_not_finite_or_not_labels() {
     let place = Place::new();
     let put = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
     fs::create_dir_all(place.path().join("csv/node-0")).unwrap();

@@ -36,7 +36,7 @@ fn mistakes_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_study_leaves_its_report_records_and_verdict() {
+fn a_study_writes_its_report_records_and_verdict() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["paper", "rates-difference", "--quick", "--seeds", "3", "--out", "o"];
     let output = lopa(dir.path(), &arguments);
@@ -123,7 +123,7 @@ fn whole(folder: &Path, page: &str) {
 }
 
 #[test]
-fn asides_are_shown_and_not_counted() {
+fn asides_are_shown_but_do_not_count() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("my own.toml"), OWN).unwrap();
     let output = lopa(dir.path(), &["paper", "my own.toml", "--out", "o"]);
@@ -185,7 +185,7 @@ fn asides_are_shown_and_not_counted() {
 }
 
 #[test]
-fn a_study_run_again_leaves_the_others_on_the_page() {
+fn a_study_that_is_run_again_keeps_the_others_on_the_page() {
     let dir = tempfile::tempdir().unwrap();
     let own = OWN.replace("tune = ", "# ");
     fs::write(dir.path().join("own.toml"), &own).unwrap();

@@ -70,7 +70,7 @@ fn links_with_faults_give_the_bits_of_an_in_process_run() {
 }
 
 #[test]
-fn nodes_that_lose_one_another_are_counted() {
+fn link_timeouts_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let text = eighty_rounds(&[("[run]", "[links]\ndrop = 0.97\nseed = 3\n[run]")]);
     let (outcome, _) = run(&text, &dir.path().join("lost"));
@@ -78,7 +78,7 @@ fn nodes_that_lose_one_another_are_counted() {
 }
 
 #[test]
-fn quadratics_and_one_file_for_all_run_too() {
+fn quadratics_and_one_data_file_for_all_nodes_run() {
     let dir = tempfile::tempdir().unwrap();
     let quadratic = eighty_rounds(&[
         ("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3"),

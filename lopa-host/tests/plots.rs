@@ -67,7 +67,7 @@ fn on_paper(svg: &str) {
 }
 
 #[test]
-fn any_figures_give_a_picture() {
+fn any_values_give_a_chart() {
     let (nan, infinite) = (f64::NAN, f64::INFINITY);
     let long: Vec<[f64; 2]> =
         (0..20_000_u32).map(|k| [f64::from(k), 1.0 / f64::from(k + 1)]).collect();
@@ -103,7 +103,7 @@ fn any_figures_give_a_picture() {
 }
 
 #[test]
-fn a_picture_in_pixels_has_the_size_asked_for_and_is_not_empty() {
+fn a_png_has_the_requested_size_and_is_not_empty() {
     let kind = Kind::Ring;
     let weights = Weights::metropolis(&kind.build(6, 0).unwrap());
     let network = drawing::svg(&weights, kind.layout(), "A ring");
@@ -124,7 +124,7 @@ fn a_picture_in_pixels_has_the_size_asked_for_and_is_not_empty() {
 }
 
 #[test]
-fn words_are_drawn_without_fonts_of_the_machine() {
+fn text_is_drawn_without_system_fonts() {
     let ink = |word: &str| {
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"90\" height=\"20\">\
@@ -140,7 +140,7 @@ fn words_are_drawn_without_fonts_of_the_machine() {
 }
 
 #[test]
-fn what_cannot_be_drawn_in_pixels_is_refused() {
+fn png_refuses_bad_scales_and_invalid_svg() {
     let svg = chart(&[[0.0, 1.0]], Scale::Linear).svg();
     for scale in [0.0, -1.0, 1e9, f32::NAN, f32::INFINITY] {
         assert!(matches!(png(&svg, scale), Err(PngError::Size { .. })), "{scale}");
@@ -175,7 +175,7 @@ fn an_axis_is_logarithmic_only_where_that_hides_nothing() {
 }
 
 #[test]
-fn hostile_names_stay_words() {
+fn hostile_names_are_escaped() {
     let mut chart = Chart::new(HOSTILE, HOSTILE);
     chart.title = HOSTILE.into();
     for _ in 0..3 {
@@ -228,7 +228,7 @@ fn whole(page: &str) {
 }
 
 #[test]
-fn a_report_holds_everything_and_loads_nothing() {
+fn a_report_is_self_contained() {
     let (record, kind) = (run(0), Kind::Ring);
     let weights = Weights::metropolis(&kind.build(6, 0).unwrap());
     let report = Report {
@@ -266,7 +266,7 @@ fn drawn(figure: &Figure) -> &Chart {
 }
 
 #[test]
-fn what_belongs_together_is_in_one_chart_and_what_is_empty_in_none() {
+fn related_series_share_a_chart_and_empty_ones_have_none() {
     let record = run(0);
     let figures = charts(&record, "iteration");
     let stems: Vec<&str> = figures.iter().map(|figure| figure.stem.as_str()).collect();
@@ -310,7 +310,7 @@ fn a_run_looks_the_same_in_every_chart() {
 }
 
 #[test]
-fn means_over_seeds_have_bands_and_say_which() {
+fn means_over_seeds_have_bands_and_name_them() {
     let texts = ["0,1\n10,4\n", "0,2\n10,5\n", "0,3\n10,6\n20,7\n"];
     let records: Vec<Record> =
         texts.iter().map(|rows| read(&format!("iteration,outer_loss\n{rows}"))).collect();
@@ -336,7 +336,7 @@ fn means_over_seeds_have_bands_and_say_which() {
 }
 
 #[test]
-fn a_summary_knows_what_is_better() {
+fn a_summary_knows_which_direction_is_better() {
     let text =
         "iteration,outer_loss,test_accuracy,seconds,empty\n0,3,0.5,0,\n10,1,0.9,1,\n20,2,0.8,2,\n";
     let table = summary(&read(text));

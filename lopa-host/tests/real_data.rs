@@ -158,7 +158,7 @@ fn ten_nodes_tell_zeros_from_ones() {
 
 #[test]
 #[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
-fn the_command_fetches_the_real_mnist_from_here() {
+fn the_command_fetches_mnist_from_a_local_server() {
     let source = data_set("mnist");
     let files = ["train-images", "train-labels", "t10k-images", "t10k-labels"].map(|part| {
         let ending = if part.ends_with("images") { "idx3" } else { "idx1" };
@@ -189,7 +189,7 @@ fn the_command_fetches_the_real_mnist_from_here() {
 
 #[test]
 #[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
-fn the_real_covtype_is_known_by_what_it_holds() {
+fn covtype_is_recognised_by_its_content() {
     let folder = data_set("covtype");
     let set = fetch::named("covtype").unwrap();
     let states = fetch::check(&set, &folder).unwrap();

@@ -71,7 +71,7 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
 }
 
 #[test]
-fn a_stop_anywhere_leaves_no_trace() {
+fn a_run_stopped_anywhere_resumes_to_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
     for (name, text, links) in [
         ("gt", ninety_rounds(&[]), false),
@@ -89,7 +89,7 @@ fn a_stop_anywhere_leaves_no_trace() {
 }
 
 #[test]
-fn a_run_can_be_made_longer() {
+fn a_finished_run_can_be_extended() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
     prepared(&ninety_rounds(&[])).run(&Outputs::new(&whole).unwrap(), |_| ()).unwrap();
@@ -148,7 +148,7 @@ fn resume(dir: &Path) {
 
 #[test]
 #[cfg(unix)]
-fn ctrl_c_ends_cleanly_and_the_run_goes_on() {
+fn ctrl_c_ends_cleanly_and_the_run_resumes() {
     let dir = tempfile::tempdir().unwrap();
     let output = end_by("-INT", dir.path());
     let error = said(&output);
@@ -165,7 +165,7 @@ fn ctrl_c_ends_cleanly_and_the_run_goes_on() {
 
 #[test]
 #[cfg(unix)]
-fn even_a_kill_costs_no_more_than_the_rounds_since_the_checkpoint() {
+fn a_killed_run_loses_only_the_rounds_since_its_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     end_by("-KILL", dir.path());
     resume(dir.path());

@@ -13,7 +13,7 @@ fn run(dir: &Path, text: &str) -> Output {
 }
 
 #[test]
-fn a_run_leaves_its_files() {
+fn a_run_writes_its_files() {
     let dir = tempfile::tempdir().unwrap();
     let output = run(dir.path(), NETWORK);
     assert!(output.status.success(), "{}", said(&output));
@@ -39,7 +39,7 @@ fn a_run_leaves_its_files() {
 }
 
 #[test]
-fn divergence_is_status_1_with_everything_so_far_written() {
+fn divergence_exits_with_status_1_and_keeps_the_results_so_far() {
     let dir = tempfile::tempdir().unwrap();
     let text = NETWORK
         .replace("beta = 0.05", "beta = 500.0")
@@ -58,7 +58,7 @@ fn divergence_is_status_1_with_everything_so_far_written() {
 }
 
 #[test]
-fn files_are_found_from_the_file_that_names_them() {
+fn paths_are_relative_to_the_file_that_names_them() {
     let dir = tempfile::tempdir().unwrap();
     let inside = dir.path().join("inside");
     fs::create_dir(&inside).unwrap();

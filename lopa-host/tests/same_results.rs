@@ -173,7 +173,7 @@ fn line(name: &str, dir: &Path, files: &[&str]) -> String {
 }
 
 #[test]
-fn results_are_the_same_bits_as_ever() {
+fn results_match_their_recorded_hashes() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     data(path);

@@ -63,7 +63,7 @@ fn run(blobs: &[Blob<'_>]) -> Vec<Bits> {
 }
 
 #[test]
-fn nodes_from_blobs_end_where_a_run_ends() {
+fn nodes_from_blobs_end_with_the_bits_of_a_run() {
     let ridge = "data = { source = \"csv\", file = \"samples.csv\" }";
     let rows: String = (0..150)
         .map(|i| {
@@ -138,7 +138,7 @@ fn blobs_and_budgets_are_written() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_earlier_blobs_stay() {
+fn blobs_that_do_not_fit_are_refused_and_earlier_ones_kept() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.toml"), good()).unwrap();
     assert!(lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]).status.success());
@@ -177,7 +177,7 @@ fn what_does_not_fit_is_refused_and_earlier_blobs_stay() {
 }
 
 #[test]
-fn blobs_of_a_larger_network_do_not_stay() {
+fn blobs_of_a_larger_network_are_removed() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("large.toml"), good()).unwrap();
     let small = good().replace("nodes = 5", "nodes = 3");
@@ -241,7 +241,7 @@ fn seconds_follow_the_baud_rate_and_the_wiring() {
 }
 
 #[test]
-fn networks_that_differ_do_not_mix() {
+fn nodes_of_different_networks_refuse_each_other() {
     let identity = |text: &str| {
         let blobs = blobs(&prepared(text), Limits::default(), Form::default()).unwrap();
         Loaded::new(&blobs[1].bytes).blob().unwrap().identity()

@@ -137,7 +137,7 @@ fn wrong_arguments_are_refused() {
 }
 
 #[test]
-fn runs_on_quadratics_stay_below_a_bound_that_standing_still_does_not_meet() {
+fn runs_on_quadratics_stay_below_a_bound_that_no_progress_would_exceed() {
     let (_, theory, checks) = checked(QUADRATIC, 3);
     for (scheme, check) in
         [(Scheme::LocalGradient, checks.lg), (Scheme::GradientTracking, checks.gt)]
@@ -187,7 +187,7 @@ fn noisy_runs_stay_below_the_bound() {
 }
 
 #[test]
-fn the_command_checks() {
+fn the_command_checks_the_bound() {
     let short = QUADRATIC.replace("40000", "300");
     let (status, text) = printed(&short, &["--check"]);
     assert_eq!(status, Some(0), "{text}");
@@ -232,7 +232,7 @@ fn the_command_checks() {
 }
 
 #[test]
-fn steps_that_f32_cannot_take_check_nothing() {
+fn steps_too_small_for_f32_are_reported_as_unchecked() {
     let (status, text) = printed(NETWORK, &["--check", "--seeds", "2"]);
     assert_eq!(status, Some(0), "{text}");
     for word in ["x never moved, so nothing is checked", "100 % of its steps", "over 2 seeds"] {

@@ -33,7 +33,7 @@ fn assert_spectrum(topology: &Topology, low: f64, high: f64) {
 }
 
 #[test]
-fn known_spectra_are_met() {
+fn spectra_match_known_values() {
     let third = f64::from(1.0_f32 / 3.0);
     for m in [3, 4, 5, 10, 11, 100, 1_001] {
         let n = f64::from(m);
@@ -55,7 +55,7 @@ fn known_spectra_are_met() {
 }
 
 #[test]
-fn rho_is_what_a_textbook_says() {
+fn rho_matches_textbook_values() {
     // In full precision: the difference is what rounding the weight 1/3 to f32 makes.
     for m in [5, 10, 100, 1_001] {
         let second = 1.0 / 3.0 + 2.0 / 3.0 * cos(2.0 / f64::from(m));
@@ -65,7 +65,7 @@ fn rho_is_what_a_textbook_says() {
 }
 
 #[test]
-fn ten_thousand_nodes_are_no_trouble() {
+fn spectra_of_ten_thousand_nodes_match_known_values() {
     let (third, fifth) = (f64::from(1.0_f32 / 3.0), f64::from(0.2_f32));
     let long = |part: f64| 2.0 * third * versine(part);
     assert_spectrum(&Topology::ring(10_000), long(2e-4), 4.0 * third);
@@ -240,7 +240,7 @@ fn nothing_closer_exists_among_all_graphs_of_five_nodes() {
 }
 
 #[test]
-fn a_found_graph_goes_through_a_file() {
+fn a_found_graph_round_trips_through_a_file() {
     let found = find(0.6, 12, 5).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my edges.txt");

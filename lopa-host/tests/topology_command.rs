@@ -109,7 +109,7 @@ fn what_is_written_reads_back_to_the_same_bits() {
 }
 
 #[test]
-fn a_rho_is_found_kept_and_run() {
+fn a_graph_found_for_a_rho_is_saved_and_runs() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     let arguments = ["--rho", "0.79", "--nodes", "10", "--edges", "found.txt"];
@@ -158,7 +158,7 @@ fn every_kind_is_listed_with_its_rho() {
 }
 
 #[test]
-fn every_mistake_is_status_2_and_says_what_to_do() {
+fn every_mistake_exits_with_status_2_and_says_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     fs::write(path.join("apart.txt"), "0 1\n2 3\n").unwrap();

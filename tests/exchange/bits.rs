@@ -77,7 +77,7 @@ proptest! {
 }
 
 #[test]
-fn the_simulation_on_all_cores_mixes_as_the_core_does() {
+fn the_parallel_simulation_mixes_the_bits_of_the_core() {
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
         let topology = Topology::new(6, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (1, 5)]).unwrap();
         let fleet = Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3 };
@@ -93,7 +93,7 @@ fn the_simulation_on_all_cores_mixes_as_the_core_does() {
 }
 
 #[test]
-fn the_worst_lines_promised_change_nothing() {
+fn the_worst_supported_lines_change_no_bit() {
     let worst =
         Faults { drop: 0.3, corrupt: 0.1, duplicate: 0.1, reorder: 0.1, delay: 3_000, cut: vec![] };
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
@@ -121,7 +121,7 @@ fn overhead(fleet: &Fleet, wiring: Wiring, counters: &[Counters]) -> f64 {
 }
 
 #[test]
-fn without_loss_bytes_stay_below_one_and_a_twentieth_of_the_payload() {
+fn without_loss_overhead_is_at_most_five_percent() {
     // n = 784, as for pictures of 28 by 28. The chunk is a quarter of it, half of it on a shared line.
     println!("scheme            wiring   nodes  chunk  bytes / payload");
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
@@ -167,7 +167,7 @@ fn a_window_keeps_a_line_busy() {
 /// Frames, bytes and repairs against the rate of loss, for three networks. Frozen: a change of the protocol's
 /// behaviour shows here.
 #[test]
-fn what_loss_costs() {
+fn the_cost_of_loss_matches_its_table() {
     let mut table =
         String::from("loss   network          frames a round   bytes a round   repairs a round\n");
     for drop in [0.0, 0.01, 0.05, 0.1, 0.2, 0.3] {

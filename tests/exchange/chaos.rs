@@ -554,11 +554,11 @@ fn all(seeds: Range<u64>, run: fn(u64)) {
 }
 
 #[test]
-fn after_any_chaos_every_part_finds_together_and_reaches_its_optimum() {
+fn after_any_chaos_every_part_reunites_and_reaches_its_optimum() {
     all(seeds(), run);
 }
 
 #[test]
-fn after_any_chaos_every_run_comes_to_its_end() {
+fn after_any_chaos_every_run_finishes() {
     all(seeds(), run_to_the_end);
 }

@@ -82,12 +82,12 @@ fn mutated(seeds: &[Vec<u8>], stream: &mut Stream) -> Vec<u8> {
 }
 
 #[test]
-fn the_corpus_of_the_decoder_holds() {
+fn the_decoder_passes_its_corpus() {
     replay(fuzzing::decoder, "decoder");
 }
 
 #[test]
-fn the_corpus_of_the_exchange_holds() {
+fn the_exchange_passes_its_corpus() {
     let results = replay(fuzzing::exchange, "exchange");
     // The honest ones among them work together: otherwise the rest shows nothing.
     let reached = |name: &str| {
@@ -109,12 +109,12 @@ fn the_corpus_of_the_exchange_holds() {
 }
 
 #[test]
-fn the_decoder_bears_any_bytes() {
+fn the_decoder_survives_any_bytes() {
     seeded(fuzzing::decoder, "decoder", 200_000, 260);
 }
 
 #[test]
-fn the_exchange_bears_any_script() {
+fn the_exchange_survives_any_script() {
     let results = seeded(fuzzing::exchange, "exchange", 20_000, 300);
     // Every counter moved in some of them, or the scripts have lost their way.
     let moved = |counter: fn(&Counters) -> u64| {

@@ -27,7 +27,7 @@ fn frames(nodes: u32, wiring: Wiring, rounds: u64) -> u64 {
 }
 
 #[test]
-fn twelve_nodes_that_all_hear_each_other_on_a_bus_do_not_storm() {
+fn twelve_nodes_on_a_bus_do_not_flood_it() {
     let frames = frames(12, Wiring::Bus, 20);
     // Three chunks a round: 720 frames carry values.
     assert!(frames < 5_000, "{frames} frames");
@@ -35,7 +35,7 @@ fn twelve_nodes_that_all_hear_each_other_on_a_bus_do_not_storm() {
 
 /// Frames per node and round, against the number of neighbours. Frozen: a change of the protocol's behaviour shows here.
 #[test]
-fn frames_per_round_stay_in_bounds_up_to_the_most_neighbours() {
+fn frames_per_round_are_bounded_up_to_the_most_neighbours() {
     let mut table = String::from("neighbours   direct   routed      bus\n");
     for neighbours in 2..=LINKS as u32 {
         write!(table, "{neighbours:>10}").unwrap();

@@ -72,7 +72,7 @@ fn ends_well(fleet: &Fleet, network: &mut Network) {
 }
 
 #[test]
-fn checkpoints_of_one_place_go_on_with_the_same_bits() {
+fn checkpoints_of_one_round_continue_bit_for_bit() {
     for round in [0, 1, 50, 999, 1_000] {
         let fleet = fleet(Topology::ring(5));
         let mut network = woken(&fleet, &[(0, round); 5], plain(Wiring::Direct));
@@ -85,7 +85,7 @@ fn checkpoints_of_one_place_go_on_with_the_same_bits() {
 }
 
 #[test]
-fn checkpoints_of_a_later_epoch_go_on_in_it() {
+fn checkpoints_of_a_later_epoch_continue_in_that_epoch() {
     let fleet = fleet(Topology::ring(4));
     let mut network = woken(&fleet, &[(THIRD.0, 60); 4], plain(Wiring::Direct));
     ends_well(&fleet, &mut network);
@@ -94,7 +94,7 @@ fn checkpoints_of_a_later_epoch_go_on_in_it() {
 }
 
 #[test]
-fn checkpoints_of_two_rounds_begin_an_epoch_in_the_lower() {
+fn checkpoints_of_two_rounds_begin_an_epoch_in_the_earlier_one() {
     let fleet = fleet(path(2));
     for rounds in [[50, 61], [61, 50], [0, 50], [50, 1_000], [999, 1_000]] {
         let mut network = woken(&fleet, &rounds.map(|round| (0, round)), plain(Wiring::Direct));
@@ -117,7 +117,7 @@ fn checkpoints_of_two_rounds_begin_an_epoch_in_the_lower() {
 }
 
 #[test]
-fn whatever_the_order_of_rounds_on_a_path_all_meet() {
+fn nodes_on_a_path_meet_whatever_their_rounds() {
     let fleet = fleet(path(3));
     for rounds in
         [[50, 61, 50], [61, 50, 61], [50, 61, 72], [72, 61, 50], [61, 50, 0], [50, 50, 61]]
@@ -153,7 +153,7 @@ fn checkpoints_of_different_epochs_begin_a_new_one() {
 }
 
 #[test]
-fn one_that_wakes_later_with_another_round_is_waited_for() {
+fn a_node_that_boots_later_in_another_round_joins() {
     let Timing { silence, patience, .. } = plain(Wiring::Direct).timing;
     let fleet = fleet(path(3));
     for late in [(0, 50), (0, 61), (0, 0), (SECOND.0, 61)] {
@@ -171,7 +171,7 @@ fn one_that_wakes_later_with_another_round_is_waited_for() {
 }
 
 #[test]
-fn all_but_one_reboot_beside_one_in_a_later_epoch() {
+fn rebooted_nodes_rejoin_a_survivor_in_a_later_epoch() {
     let fleet = fleet(path(3));
     let silence = plain(Wiring::Direct).timing.silence;
     for survivor in 0..3 {
@@ -196,7 +196,7 @@ proptest! {
     })]
 
     #[test]
-    fn any_checkpoints_over_any_lines_end_well(
+    fn any_checkpoints_over_any_lines_reach_the_optimum(
         topology in topologies(2..6),
         picks in prop::collection::vec((0..3_usize, 0_u64..90), 6),
         late in prop::collection::vec(prop::option::of(0_u64..60_000), 6),

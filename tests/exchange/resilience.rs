@@ -56,7 +56,7 @@ fn a_neighbour_reflashed_with_another_step_size_is_left_out_at_once() {
 }
 
 #[test]
-fn checkpoints_of_two_histories_are_told_apart_whatever_power_cuts_lost() {
+fn checkpoints_of_two_histories_are_distinguished_after_power_cuts() {
     let fleet = tracking(path(3), 1_500);
     let (a, b, c) = (0, 1, 2);
     let mut network = network(&fleet);
@@ -82,7 +82,7 @@ fn checkpoints_of_two_histories_are_told_apart_whatever_power_cuts_lost() {
 }
 
 #[test]
-fn a_node_that_cannot_count_its_boots_is_found_out_when_it_reboots() {
+fn a_reboot_is_noticed_even_if_boots_are_not_counted() {
     let silence = plain(Wiring::Direct).timing.silence;
     for pause in [0, silence / 8, silence - 1_000, 2 * silence] {
         for victim in 0..3 {
@@ -110,7 +110,7 @@ fn all_mixed(network: &Network, from: usize, to: usize) -> Forged {
 }
 
 #[test]
-fn forged_acknowledgements_during_a_glitch_stop_nobody() {
+fn forged_acknowledgements_during_a_glitch_stop_no_node() {
     let fleet = tracking(path(2), 1_500);
     let mut network = network(&fleet);
     network.run_to_round(0, 50, LONG).unwrap();
@@ -143,7 +143,7 @@ fn a_frame_of_another_protocol_version_changes_nothing() {
 }
 
 #[test]
-fn forged_refusals_keep_nobody_apart_for_good() {
+fn nodes_recover_from_forged_refusals() {
     let fleet = tracking(path(2), 6_000);
     let mut network = network(&fleet);
     let silence = plain(Wiring::Direct).timing.silence;
@@ -168,7 +168,7 @@ fn forged_refusals_keep_nobody_apart_for_good() {
 }
 
 #[test]
-fn a_forged_generation_at_the_end_of_all_numbers_locks_nobody_out() {
+fn a_forged_last_generation_locks_no_node_out() {
     // Numbers go round in a circle: the first two are just behind, the others far ahead.
     for (generation, ahead) in
         [((1_u64 << 48) - 2, false), ((1 << 48) - 1, false), ((1 << 47) - 1, true), (1 << 46, true)]
@@ -225,7 +225,7 @@ fn a_recording_does_not_hide_that_a_node_has_died() {
 }
 
 #[test]
-fn a_fresh_node_beside_finished_ones_learns_before_it_reports_the_end() {
+fn a_fresh_node_among_finished_ones_learns_before_it_finishes() {
     let silence = plain(Wiring::Direct).timing.silence;
     for pause in [0, 2 * silence] {
         let fleet = tracking(Topology::ring(4), 800);

@@ -477,7 +477,7 @@ fn spaced(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_examples_of_the_docs_are_the_bytes_on_the_wire() {
+fn examples_in_the_docs_are_the_bytes_on_the_wire() {
     let (examples, messages) = (examples(), messages());
     assert!(examples.keys().eq(messages.keys()), "{:?}", examples.keys());
     for (name, message) in &messages {
@@ -492,7 +492,7 @@ fn the_examples_of_the_docs_are_the_bytes_on_the_wire() {
 }
 
 #[test]
-fn every_ask_reason_cause_and_variable_has_the_number_of_the_docs() {
+fn tags_have_the_numbers_in_the_docs() {
     for (tag, reason) in REASONS.into_iter().enumerate() {
         let refuse = message(1, 0, 0, Body::Refuse(Refuse { to: 2, echo: 3, reason }));
         let bytes = postcard::to_stdvec(&refuse).unwrap();
@@ -521,7 +521,7 @@ fn every_ask_reason_cause_and_variable_has_the_number_of_the_docs() {
 }
 
 #[test]
-fn the_digest_is_that_of_the_docs() {
+fn the_digest_matches_the_docs() {
     let steps = StepSizes::new(0.01, 0.02, 0.03, 0.4, 0.5).unwrap();
     let draws = Draws { seed: 0x1234_5678_9abc, node: 3 };
     let size = Dimensions { outer: 784, inner: 10, workspace: 0 };
@@ -689,7 +689,7 @@ fn a_chunk_of_64_floats_costs_what_the_docs_say() {
 }
 
 #[test]
-fn nothing_but_a_message_of_this_version_is_read() {
+fn only_messages_of_this_version_are_read() {
     for (name, message) in messages() {
         let bytes = Book::message(&message);
         for end in 0..bytes.len() {
@@ -761,7 +761,7 @@ fn unknown_tags_are_malformed() {
 }
 
 #[test]
-fn lengths_that_lie_are_malformed() {
+fn wrong_lengths_are_malformed() {
     let data = |len: &[u8], rest: usize| {
         [&[2, 1, 4, 0, 0, 7, 1, 15, 3, 0], len, &vec![0x3f; rest]].concat()
     };
@@ -995,7 +995,7 @@ proptest! {
     }
 
     #[test]
-    fn frames_come_through_any_cuts_and_garbage(
+    fn frames_are_read_after_any_cuts_and_garbage(
         parts in prop::collection::vec(
             (some_message(), prop::collection::vec(any::<u8>(), 0..300), any::<bool>()), 1..6),
         cuts in prop::collection::vec(1_usize..50, 1..20),
@@ -1037,7 +1037,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_frame_is_no_message(
+    fn a_damaged_frame_is_not_read_as_a_message(
         message in some_message(), at in any::<prop::sample::Index>(), with in 1..=255_u8,
     ) {
         let mut frame = framed(&postcard::to_stdvec(&message).unwrap());
@@ -1049,7 +1049,7 @@ proptest! {
 }
 
 #[test]
-fn values_come_back_bit_for_bit() {
+fn values_round_trip_bit_for_bit() {
     let numbers = [0.0, -0.0, 1.0e-45, f32::MAX, f32::NEG_INFINITY, f32::from_bits(0x7fc0_1234)];
     let back: Vec<u32> = floats(&bytes(&numbers)).map(f32::to_bits).collect();
     assert_eq!(back, numbers.map(f32::to_bits));

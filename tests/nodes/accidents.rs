@@ -65,7 +65,7 @@ fn when_a_board_dies_the_others_reach_their_own_optimum() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_board_that_was_declared_dead_joins_again() {
+fn a_board_that_was_declared_dead_rejoins() {
     let prepared = ring();
     let mut fleet = fleet(&prepared, None, SILENCE, None);
     let accidents = [Accident::kill("2@50").unwrap(), Accident::restart("2@100").unwrap()];

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_flashes_shortly_every_two_seconds() {
+    fn a_waiting_node_flashes_briefly_every_two_seconds() {
         for step in [Step::Wait, Step::Paused] {
             let (first, seen) = changes(step);
             assert!(first);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_diverged_flashes_five_times_a_second() {
+    fn a_diverged_node_flashes_five_times_per_second() {
         let divergence = Divergence { round: 3, variable: Variable::Outer };
         for step in [Step::Diverged(divergence), Step::Mismatch] {
             let (first, seen) = changes(step);
@@ -135,12 +135,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_done_shines() {
+    fn a_finished_node_keeps_its_light_on() {
         assert_eq!(changes(Step::Finished), (true, vec![]));
     }
 
     #[test]
-    fn whoever_learns_changes_with_every_round_and_waits_in_between() {
+    fn a_learning_node_changes_its_light_every_round() {
         let mut light = Light::new(Lamp::default());
         for round in 1..6 {
             let now = round * 300_000;

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_and_hides_the_message() {
+    fn a_sealed_message_is_unreadable_until_it_is_opened() {
         let seal = Seal::keyed(KEY);
         for len in 0..100 {
             let message: Vec<u8> = (0..len).map(|i| i as u8 ^ 0x5a).collect();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_message_gives_the_same_bytes_and_another_another_nonce() {
+    fn equal_messages_seal_to_equal_bytes_and_different_ones_to_different_nonces() {
         let seal = Seal::keyed(KEY);
         let mut nonces: Vec<Vec<u8>> = Vec::new();
         for number in 0..10_000_u32 {

@@ -254,7 +254,7 @@ mod keyed {
     }
 
     #[test]
-    fn with_a_key_a_board_answers_only_who_has_it() {
+    fn with_a_key_a_board_answers_only_hosts_that_have_it() {
         let other = Seal::keyed([8; 32]);
         let asks = [Seal::PLAIN, other, SEAL].map(|seal| (seal, Ask::Status));
         let found = answers(SEAL, true, &asks);
@@ -263,7 +263,7 @@ mod keyed {
     }
 
     #[test]
-    fn without_a_key_nobody_who_has_one_is_answered() {
+    fn without_a_key_a_board_ignores_hosts_that_have_one() {
         let found = answers(Seal::PLAIN, true, &[(SEAL, Ask::Status)]);
         assert_eq!(found, [None]);
     }

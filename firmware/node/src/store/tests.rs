@@ -176,7 +176,7 @@ fn save(flash: &Flash, round: u64, power: Option<(usize, Cut)>) -> (bool, Flash)
 }
 
 #[test]
-fn whenever_power_goes_the_older_or_the_newer_checkpoint_is_whole() {
+fn after_any_power_cut_the_older_or_the_newer_checkpoint_is_intact() {
     let mut flash = Flash::blank();
     let mut seen = [0; 2];
     for round in 1..6 {
@@ -206,7 +206,7 @@ fn whenever_power_goes_the_older_or_the_newer_checkpoint_is_whole() {
 }
 
 #[test]
-fn whenever_power_goes_boots_are_counted_on() {
+fn after_any_power_cut_boot_numbers_still_rise() {
     let mut flash = Flash::blank();
     // Often enough to fill both units twice.
     for boot in 1..=4 * (UNIT / PAGE) as u32 + 1 {
@@ -236,7 +236,7 @@ fn whenever_power_goes_boots_are_counted_on() {
 }
 
 #[test]
-fn boots_and_checkpoints_do_not_meet() {
+fn boots_and_checkpoints_do_not_overlap() {
     let mut flash = Flash::blank();
     for round in 1..20 {
         let mut store = Store::new(flash.again(None));
@@ -256,7 +256,7 @@ fn without_room_nothing_is_written() {
 }
 
 #[test]
-fn a_checkpoint_of_another_network_is_not_this_nodes() {
+fn a_checkpoint_of_another_network_is_not_restored() {
     let (_, flash) = save(&Flash::blank(), 3, None);
     assert_eq!(restored(&flash).1, Some(3));
     let mut store = Store::new(flash.clone());
