@@ -304,7 +304,7 @@ impl core::fmt::Display for ProblemError {
                 write!(f, "this problem learns from {needed:?} labels, the samples have {found:?}")
             }
             Self::Class { row } => {
-                write!(f, "the class of row {row} is beyond the model's classes")
+                write!(f, "the class of row {row} must be below the model's number of classes")
             }
             Self::Widths { train, validation } => write!(
                 f,

@@ -98,7 +98,7 @@ impl core::fmt::Display for StepSizeError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { name, value, below } = self;
         match below {
-            None => write!(f, "{name} = {value} is out of range: {name} > 0, finite, is needed"),
+            None => write!(f, "{name} = {value} is out of range: it must be positive and finite"),
             Some(b) => write!(f, "{name} = {value} is out of range: 0 < {name} < {b} is needed"),
         }
     }

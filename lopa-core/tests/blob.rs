@@ -367,7 +367,7 @@ fn errors_name_the_invalid_field() {
     };
     for (word, value, said) in [
         (0, 7, "not a blob"),
-        (1, 3 | 48 << 16, "version 3, this build reads 2"),
+        (1, 3 | 48 << 16, "version 3, this build reads up to 2"),
         (1, 1 | 47 << 16, "needs 196 bytes"),
         (2, 8, "needs 196 bytes, there are 8"),
         (4, 0x10000, "node number is out of range"),

@@ -745,13 +745,28 @@ fn a_node_that_does_not_start_answers_every_request_with_the_reason() {
 fn troubles_say_how_much_is_missing() {
     let room = |name, needed, room| Trouble::from(BlobError::Capacity { name, needed, room });
     for (name, cause, text) in [
-        ("floats of memory", Cause::Floats, "its blob needs 9 floats of memory, its image has 8"),
-        ("neighbours", Cause::Neighbours, "its blob has 9 neighbours, its image has room for 8"),
-        ("links", Cause::Links, "its blob needs 9 links, its board has 8"),
+        (
+            "floats of memory",
+            Cause::Floats,
+            "its blob needs 9 floats of memory, its image has 8: \
+             use a smaller problem, or a board with more RAM",
+        ),
+        (
+            "neighbours",
+            Cause::Neighbours,
+            "its blob has 9 neighbours, its image has room for 8: \
+             use a topology with fewer neighbours",
+        ),
+        (
+            "links",
+            Cause::Links,
+            "its blob needs 9 links, its board has 8: \
+             use a topology with fewer neighbours, or route frames through the host",
+        ),
         (
             "floats per chunk",
             Cause::Chunk,
-            "its blob's chunks have 9 floats, its image has room for 8",
+            "its blob's chunks have 9 floats, its image has room for 8: use smaller chunks",
         ),
     ] {
         let trouble = room(name, 9, 8);
