@@ -1,4 +1,4 @@
-//! Mini-batches: which samples an oracle looks at.
+//! Mini-batches: which samples an oracle uses.
 //!
 //! A batch holds no indices. It holds the stream they are drawn from and draws them again each time it is read, so a
 //! batch of any size takes the same few bytes.

@@ -22,8 +22,8 @@ impl Epoch {
         self.number >> 16
     }
 
-    /// How many times the network has changed who takes part: nodes that were lost, refused or came back. While it is 0,
-    /// a run over links has the bits of one without.
+    /// How many times the set of nodes that take part has changed: nodes were lost, refused or came back. While it is 0, a
+    /// run over links has the bits of an in-process run.
     #[must_use]
     pub const fn losses(self) -> u64 {
         self.generation()

@@ -240,7 +240,7 @@ impl<'a> Samples<'a> {
         self.features
     }
 
-    /// The factor of a raw feature minus the offset.
+    /// The factor applied to a raw feature minus the offset.
     #[must_use]
     pub const fn scale(&self) -> f32 {
         self.scale

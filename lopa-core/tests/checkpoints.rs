@@ -1,4 +1,4 @@
-//! Checkpoints: exact, and refused when they are not.
+//! Checkpoints: restored exactly, or refused.
 
 mod common;
 
@@ -65,7 +65,7 @@ fn the_format_matches_the_docs() {
     for (i, a) in [s.x, s.theta, s.v, s.z, s.y].concat().iter().enumerate() {
         assert_eq!(word(22 + i), a.to_bits());
     }
-    // CRC-32 by the book, bit by bit.
+    // CRC-32 by its definition, bit by bit.
     let mut crc = u32::MAX;
     for byte in &bytes[..bytes.len() - 4] {
         crc ^= u32::from(*byte);
@@ -120,7 +120,7 @@ fn errors_say_what_is_wrong() {
 
     node.compute(&mut scratch()).unwrap();
     assert_eq!(node.checkpoint().err(), Some(CheckpointError::MidRound));
-    // A checkpoint may arrive in the middle of a round: it starts over from there.
+    // A checkpoint may be restored in the middle of a round, which is then dropped.
     node.restore(&bytes).unwrap();
     assert_eq!(node.state().round, 11);
 }

@@ -1,4 +1,4 @@
-//! Nodes in one memory: the exchange of a round, and what it refuses.
+//! Nodes in one process: the exchange of a round, and what it refuses.
 
 mod common;
 

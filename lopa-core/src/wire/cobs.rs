@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn frames_match_known_bytes() {
-        // CRC-32 of "123456789" is 0xcbf43926: the check value of the catalogue.
+        // CRC-32 of "123456789" is 0xcbf43926, the published check value.
         assert_eq!(frame(b"123456789"), b"\x0e123456789\x26\x39\xf4\xcb\x00");
         assert_eq!(frame(&[0]), [1, 5, 0x8d, 0xef, 0x02, 0xd2, 0]);
     }

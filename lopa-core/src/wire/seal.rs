@@ -122,18 +122,18 @@ fn halves(key: &[u8; KEY_BYTES]) -> (&[u8; HALF], &[u8; HALF]) {
     (own, other)
 }
 
-/// Encrypts a message in place, and returns the tag over `beside` and the message.
+/// Encrypts a message in place, and returns the tag over `associated` and the message.
 #[cfg(feature = "encrypt")]
 // Not inlined, as it is called twice.
 #[inline(never)]
 fn encrypt(
     key: &[u8; HALF],
     nonce: &[u8; HALF],
-    beside: &[u8],
+    associated: &[u8],
     message: &mut [u8],
 ) -> Option<[u8; HALF]> {
     let cipher = AsconAead128::new(key.into());
-    let tag = cipher.encrypt_inout_detached(nonce.into(), beside, message.into());
+    let tag = cipher.encrypt_inout_detached(nonce.into(), associated, message.into());
     tag.ok().map(Into::into)
 }
 
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_cipher_is_ascon_aead128() {
-        // Known answers 1, 34 and 1057 to NIST SP 800-232: key and nonce 00..0f, messages 00.., nothing beside them.
+        // Known answers 1, 34 and 1057 for NIST SP 800-232: key and nonce 00..0f, messages 00.., no associated data.
         let bytes: [u8; 16] = core::array::from_fn(|i| i as u8);
         for (len, want) in [
             (0, "4427d64b8e1e1451fc445960f0839bb0"),
@@ -235,7 +235,7 @@ mod tests {
             text.extend(tag);
             assert_eq!(hex(&text), want);
         }
-        // And number 2: one byte beside an empty message.
+        // And number 2: one byte of associated data and an empty message.
         let tag = encrypt(&bytes, &bytes, &[0], &mut []).unwrap();
         assert_eq!(hex(&tag), "103ab79d913a0321287715a979bb8585");
     }
