@@ -1,4 +1,4 @@
-//! Nodes that die, come back, or are cut off: the rest goes on, to the optimum of those who are there.
+//! Nodes that die, return, or are cut off: the others continue to their own optimum.
 
 use super::fleet::{
     Fleet, LONG, Network, QuadraticNode, distance, plain, restored, saved, standing, tracking,
@@ -11,7 +11,7 @@ fn network(fleet: &Fleet, wiring: Wiring) -> Network {
     fleet.linked(plain(wiring))
 }
 
-/// All that are on have met all that are on, in one epoch, and hold the others for dead.
+/// Checks that all nodes that are on have met in one epoch and consider the others dead.
 fn at_peace(network: &Network, on: &[usize]) {
     let epoch = network.exchange(on[0]).epoch();
     for &i in on {
@@ -44,7 +44,7 @@ fn when_a_node_dies_the_others_reach_their_own_optimum() {
     }
 }
 
-/// Kills node 2 in round 50, lets `pause` pass, and brings it back as `back` makes it.
+/// Kills node 2 in round 50, waits for `pause`, and revives it with the node that `back` makes.
 fn comes_back(pause: Micros, back: impl Fn(&Fleet, &[u8]) -> QuadraticNode) {
     let fleet = tracking(Topology::ring(5), 1_500);
     let mut network = network(&fleet, Wiring::Direct);
@@ -109,7 +109,7 @@ fn both_halves_of_a_partition_continue_and_reunite() {
 
 #[test]
 fn a_line_that_works_one_way_only_is_given_up() {
-    // 1 hears 2, 2 does not hear 1: both must go on without the other.
+    // Node 1 receives from 2, but 2 does not receive from 1: both must continue without the other.
     let fleet = tracking(Topology::ring(5), 1_500);
     let mut network = network(&fleet, Wiring::Direct);
     network.run_to_round(0, 50, LONG).unwrap();
@@ -117,10 +117,10 @@ fn a_line_that_works_one_way_only_is_given_up() {
     network.run(LONG).unwrap();
     assert_eq!(standing(&network, 1, 2), Standing::Dead);
     assert_eq!(standing(&network, 2, 1), Standing::Dead);
-    // The ring became a path: everyone still counts.
+    // The ring became a path: all nodes still take part.
     let far = distance(&network, &fleet, &EVERYONE, &EVERYONE);
     assert!(far < 1e-5, "{far:e}");
-    // Nobody flaps: the half-dead line was given up once by each end.
+    // No flapping: each end gave the half-dead line up once.
     let epochs = EVERYONE.map(|i| network.exchange(i).counters().epochs);
     assert!(epochs.iter().all(|&e| e <= 2), "{epochs:?}");
 }

@@ -1,4 +1,4 @@
-//! Boards with a key: the same bits, which neither outsiders nor old recordings can change.
+//! Boards with a key: they end with the same bits, which neither outsiders nor old recordings can change.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
