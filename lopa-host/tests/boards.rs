@@ -1,4 +1,4 @@
-//! `lopa shard --board`: what fits a board, and what is said of what does not.
+//! `lopa shard --board`: what fits a board, and how the command reports what does not.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Files of every form, good and bad: what is read, and what a user is told.
+//! Data files in every format, good and bad: what is read, and which errors are reported.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use lopa_host::data::{
 };
 use tempfile::TempDir;
 
-/// A folder of files, gone after the test.
+/// A folder of files, removed after the test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -177,7 +177,7 @@ fn bad_idx_files_are_refused() {
         (images(2)[..23].to_vec(), Fault::Truncated { expected: 8, found: 7 }),
         ([images(2), vec![0]].concat(), Fault::Trailing { expected: 8 }),
         (idx(2051, &[0, 28, 28], &[]), Fault::Empty),
-        // What a header claims costs nothing.
+        // No memory is reserved for what a header claims.
         (idx(2051, &[huge, 1, 1], &[7]), Fault::Truncated { expected: 1 << 28, found: 1 }),
         (
             idx(2051, &[huge, 28, 28], &[7]),
@@ -313,7 +313,7 @@ fn bad_csv_is_named_by_line_and_column() {
     }
     let binary = folder.file("binary.csv", [b'1', b',', 0xff, b'\n']);
     assert_eq!(fault(csv::read(&binary, LabelKind::Real)), (Place::Line(1), Fault::Text));
-    // A few kilobytes that unpack to a line without an end.
+    // A few kilobytes that unpack to an endless line.
     let bomb = folder.file("bomb.csv", gzip(vec![b'1'; (1 << 24) + 5]));
     let expected = Fault::TooLarge { what: "a line", limit: 1 << 24 };
     assert_eq!(fault(csv::read(&bomb, LabelKind::Real)), (Place::Line(1), expected));
@@ -371,7 +371,7 @@ fn one_folder_per_node() {
     assert_eq!((shards[0].train.len(), shards[0].validation.len()), (2, 1));
     assert_eq!(shards[0].test.as_ref().unwrap().values(), &Values::Floats(vec![4.0]));
     assert!(shards[1].test.is_none());
-    // Everyone knows the classes of all.
+    // Every node knows all classes.
     assert_eq!((shards[0].counts(), shards[1].counts()), (vec![1, 1, 1], vec![2, 0, 0]));
 
     let error = load(3).unwrap_err();

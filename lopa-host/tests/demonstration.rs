@@ -1,4 +1,4 @@
-//! `lopa` alone: what a newcomer sees in the first minute.
+//! `lopa` without a command: the demonstration that a new user sees first.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! `lopa fleet`: emulated boards from the command line, and what is for real boards tried on emulated ones.
+//! `lopa fleet`: emulated boards, and the subcommands for real boards, tried on emulated ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn json(path: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The nodes of a state.json, without what `read` adds.
+/// The nodes of a state.json, without the fields that `read` adds.
 fn states(path: &Path) -> Vec<serde_json::Value> {
     let mut nodes = json(path)["nodes"].as_array().unwrap().clone();
     nodes.iter_mut().for_each(|node| drop(node.as_object_mut().unwrap().remove("round")));
@@ -138,7 +138,7 @@ fn an_emulated_fleet_writes_the_files_of_a_run() {
     assert_eq!(account["metrics"], "simulation-of-the-same-bits");
     assert!(account["spoiled"].as_u64().unwrap() > 0, "{account}");
     assert!(fs::read_to_string(fleet.join("report.html")).unwrap().contains("mps2-an386"));
-    // The figures are the run's, but for seconds and traffic, which are the fleet's own.
+    // The metrics are those of the run, except for seconds and traffic, which are the fleet's own.
     let rows = |folder: &Path| -> Vec<Vec<String>> {
         let text = fs::read_to_string(folder.join("metrics.csv")).unwrap();
         text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
@@ -190,9 +190,9 @@ fn a_killed_node_is_off_and_the_others_are_measured() {
     assert_eq!(rounds, ["iteration", "0", "150"]);
 }
 
-/// Boards of a network, switched on, with the file that says where they are plugged in.
+/// The boards of a network, switched on, with a file that has their ports.
 fn boards(dir: &Path, links: &str, cords: impl Fn(u32) -> Vec<Cord>) -> Vec<Emulator> {
-    // So slow a line that the nodes are patient.
+    // A slow line makes the nodes' timeouts long.
     let file = format!(
         "{}\n[links]\nbaud = 9600\n{links}\n",
         network(&[("= 4", "= 3"), ("ring", "path")])
@@ -277,7 +277,7 @@ fn boards_on_serial_ports_are_queried_stopped_started_and_read() {
     assert!(output.status.success(), "{}", said(&output));
     let lines: Vec<String> = printed(&output).lines().map(str::to_owned).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
-    // One that was done before anybody said stop is paused too.
+    // A node that had finished before the stop is paused too.
     assert!(lines[1..].iter().all(|line| line.ends_with("paused")), "{lines:?}");
     let output = lopa(dir.path(), &["fleet", "net.toml", "start"]);
     assert!(output.status.success(), "{}", said(&output));
@@ -326,7 +326,7 @@ fn a_fleet_that_is_ended_leaves_no_emulator_behind() {
         let dir = tempfile::tempdir().unwrap();
         let temporary = dir.path().join("temporary");
         fs::create_dir(&temporary).unwrap();
-        // So much to learn that boards are at it for long; the simulation is done in a second or two.
+        // Large enough to keep boards busy for long; the simulation takes a second or two.
         let file = network(&[
             ("iterations = 60", "iterations = 30000"),
             ("_every = 20", "_every = 10000"),
@@ -340,12 +340,12 @@ fn a_fleet_that_is_ended_leaves_no_emulator_behind() {
             .spawn()
             .unwrap();
         while processes_in(&temporary) < 4 {
-            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+            assert!(child.try_wait().unwrap().is_none(), "the command ended too early");
             std::thread::sleep(Duration::from_millis(50));
         }
         for _ in 0..signals {
             let id = child.id().to_string();
-            // The second may come too late, and need not come at all then.
+            // The second signal may come too late, when it is no longer needed.
             let _ =
                 Command::new("kill").args([&format!("-{how}"), &id]).stderr(Stdio::null()).status();
         }

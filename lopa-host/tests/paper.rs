@@ -59,7 +59,7 @@ fn a_study_writes_its_report_records_and_verdict() {
     );
     let all = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
     let command = "lopa paper rates-difference --quick --seeds 3 --data DIR --out DIR";
-    // Once for the page, once for the section.
+    // Once on the page and once in the section.
     assert_eq!(all.matches(&format!("```sh\n{command}\n```")).count(), 2, "{all}");
     assert_eq!(study["command"].as_str(), Some(command));
     whole(&dir.path().join("o"), &all);
@@ -103,7 +103,7 @@ algorithm = { alpha = 0.1, beta = 0.1, lambda = 0.1, batch = 4 }
 run = { record_every = 3 }
 "#;
 
-/// Every file and heading that a results page links to exists.
+/// Checks that every file and heading that a results page links to exists.
 fn whole(folder: &Path, page: &str) {
     let links: Vec<&str> = [("](", ')'), ("src=\"", '"')]
         .into_iter()

@@ -1,4 +1,4 @@
-//! A run that was stopped and resumed ends like one that was not.
+//! A run that was stopped and resumed ends like an uninterrupted one.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use lopa_host::run::{Options, Prepared};
 
 const LINKS: &str = "[links]\nwiring = \"routed\"\nchunk = 10\ndrop = 0.05\n[run]";
 
-/// Five nodes, ninety rounds, figures of single nodes, and other words.
+/// Five nodes and ninety rounds with metrics of single nodes, and some text replaced.
 fn ninety_rounds(changes: &[(&str, &str)]) -> String {
     let own = [("nodes = 4", "nodes = 5"), ("iterations = 60", "iterations = 90\nper_node = true")];
     network(&[&own, changes].concat())
@@ -30,13 +30,13 @@ fn read(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// All but the seconds, and what is the seconds' in the summary.
+/// Compares states and tables, except for the seconds.
 fn assert_same(a: &Path, b: &Path, traffic: bool) {
     assert!(read(a, "state.json") == read(b, "state.json"));
     assert_eq!(read(a, "nodes.csv"), read(b, "nodes.csv"));
     let (a, b) = (read(a, "metrics.csv"), read(b, "metrics.csv"));
     let [a, b] = [&a, &b].map(|csv| timeless(csv));
-    // After a stop nodes over links greet again: that is traffic.
+    // After a stop, nodes over links greet again, which adds traffic.
     let cut = |line: &&str| {
         if traffic {
             (*line).into()
@@ -99,12 +99,12 @@ fn a_finished_run_can_be_extended() {
     let options = Options { resume: true, stop: None };
     prepared(&ninety_rounds(&[])).run_with(&outputs, options, |_| ()).unwrap();
     assert_same(&whole, &parts, true);
-    // Nothing left to do is fine too.
+    // Resuming a finished run does nothing.
     prepared(&ninety_rounds(&[])).run_with(&outputs, options, |_| ()).unwrap();
     assert_same(&whole, &parts, true);
 }
 
-/// Starts a run that would never end, waits until it has written a checkpoint, and ends it by a signal.
+/// Starts a run that would not end, waits until it has written a checkpoint, and ends it with a signal.
 #[cfg(unix)]
 fn end_by(signal: &str, dir: &Path) -> std::process::Output {
     let text = ninety_rounds(&[
@@ -120,7 +120,7 @@ fn end_by(signal: &str, dir: &Path) -> std::process::Output {
         .spawn()
         .unwrap();
     while !dir.join("results/checkpoint.lopa").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before the signal");
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before the signal");
         std::thread::sleep(Duration::from_millis(1));
     }
     let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
@@ -128,7 +128,7 @@ fn end_by(signal: &str, dir: &Path) -> std::process::Output {
     child.wait_with_output().unwrap()
 }
 
-/// Resumes what was ended, a little further, and compares.
+/// Resumes the interrupted run for some more rounds, and compares.
 #[cfg(unix)]
 fn resume(dir: &Path) {
     let bytes = fs::read(dir.join("results/checkpoint.lopa")).unwrap();

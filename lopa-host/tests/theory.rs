@@ -58,7 +58,7 @@ fn checked(text: &str, seeds: u16) -> (Prepared, Theory, Checks) {
     let runs = CheckRuns::new(&prepared, &theory, 0.5, seeds);
     let (rounds, stop) = (runs.rounds(), AtomicBool::new(false));
     let checks = runs.run(&stop, || _ = ticks.fetch_add(1, Ordering::Relaxed)).unwrap().unwrap();
-    assert_eq!(ticks.into_inner(), rounds, "every round is reported");
+    assert_eq!(ticks.into_inner(), rounds, "not every round was reported");
     (prepared, theory, checks)
 }
 
@@ -93,7 +93,10 @@ fn constants_and_step_sizes_are_printed() {
     let mu = number(&constants["mu_g"]);
     assert!((0.0995..1.0).contains(&mu), "{mu}");
     assert!((number(&json["M"]) - number(&constants["c_f_theta"]) / mu).abs() < 1.0e-12);
-    assert!(number(&json["theory"]["variances"]["g_theta"]) > 0.0, "batches of 10 vary");
+    assert!(
+        number(&json["theory"]["variances"]["g_theta"]) > 0.0,
+        "batches of 10 have no variance"
+    );
     let (lemma, apart) = (&json["lemma"], &json["theory"]["heterogeneity"]);
     let bound = number(&lemma["c_1"]) * number(&apart["b_f"])
         + number(&lemma["c_2"]) * number(&apart["b_g"]);
@@ -109,7 +112,7 @@ fn constants_and_step_sizes_are_printed() {
         assert!((terms / number(&found["bound"]) - 1.0).abs() < 1.0e-12, "{json}");
     }
     let (_, again) = printed(NETWORK, &["--threads", "1"]);
-    assert_eq!(again, text, "the same on any number of threads");
+    assert_eq!(again, text, "the number of threads changed the output");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Topologies as a user meets them: spectra that are known, a solver that is independent, files, pictures.
+//! Topologies: known spectra, an independent solver, files and pictures.
 
 use lopa_host::topology::{Kind, Layout, Topology, Weights, drawing, edge_list, find};
 
@@ -18,8 +18,8 @@ fn versine(part: f64) -> f64 {
     2.0 * sine * sine
 }
 
-/// Compares with a known spectrum: `low` and `high` are the ends of that of I - W. The weights are taken as they
-/// are, rounded to f32, so nearly all digits must be right.
+/// Compares with a known spectrum: `low` and `high` are the ends of that of I - W. The known values use the weights as
+/// rounded to f32, so nearly all digits must agree.
 #[track_caller]
 fn assert_spectrum(topology: &Topology, low: f64, high: f64) {
     let spectrum = Weights::metropolis(topology).spectrum();
@@ -56,7 +56,7 @@ fn spectra_match_known_values() {
 
 #[test]
 fn rho_matches_textbook_values() {
-    // In full precision: the difference is what rounding the weight 1/3 to f32 makes.
+    // In full precision: the difference comes from rounding the weight 1/3 to f32.
     for m in [5, 10, 100, 1_001] {
         let second = 1.0 / 3.0 + 2.0 / 3.0 * cos(2.0 / f64::from(m));
         let off = (rho(&Topology::ring(m)) - second * second).abs();
@@ -153,7 +153,7 @@ fn a_dense_solver_agrees_on_random_graphs() {
 
 #[test]
 fn a_negative_eigenvalue_can_decide() {
-    // A triangle and a square that keep little for themselves: the last eigenvalue is the largest.
+    // A triangle and a square with small self weights: the last eigenvalue is the largest in size.
     for text in [
         "0.02 0.49 0.49\n0.49 0.02 0.49\n0.49 0.49 0.02",
         "0.02 0.49 0 0.49\n0.49 0.02 0.49 0\n0 0.49 0.02 0.49\n0.49 0 0.49 0.02",
@@ -187,7 +187,7 @@ fn a_negative_eigenvalue_can_decide() {
 
 #[test]
 fn same_seed_same_graph_everywhere() {
-    // Pinned: a change means other graphs for the same seed. The first two are also from a Python rendering.
+    // Pinned: a change means other graphs for the same seed. A Python implementation gives the same first two.
     let digest = |kind: &str, nodes| {
         let topology = kind.parse::<Kind>().unwrap().build(nodes, 42).unwrap();
         topology.links().fold(0_u32, |sum, (a, b)| {
@@ -252,7 +252,7 @@ fn a_found_graph_round_trips_through_a_file() {
     assert!(error.contains("my edges.txt: line ") && error.contains("with 5 nodes"), "{error}");
 }
 
-/// Enough of an XML reader to see that elements nest and attributes are quoted.
+/// A minimal XML reader that checks that elements nest and attributes are quoted.
 fn assert_well_formed(text: &str) {
     let mut open = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! `lopa data`, against servers on this very machine.
+//! `lopa data`, with local servers.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -60,7 +60,7 @@ fn unusable_certificates_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (dir, empty) = (folder.path().join("data"), folder.path().join("empty.pem"));
     fs::write(&empty, "no certificate").unwrap();
-    // A server that does not speak TLS at all, so that nothing is sent to anyone else.
+    // A local server that does not speak TLS, so that nothing is sent over the network.
     let server = Server::new([]);
     let mirror = server.address.replace("http://", "https://");
     let fetch = |certificates: &str| {
