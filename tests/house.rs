@@ -114,18 +114,17 @@ fn every_source_file_begins_with_a_line_of_docs() {
     }
 }
 
-/// The rooms of the host's library (files and folders of its `src`), each with the rooms that its code names. Tests may
-/// look anywhere.
-fn rooms() -> BTreeMap<String, BTreeSet<String>> {
-    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+/// The top-level modules of the host's library, each with those that its code names. Tests may use any module.
+fn modules() -> BTreeMap<String, BTreeSet<String>> {
+    let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, text) in sources("lopa-host/src") {
         let place = path.to_string_lossy().split_once("lopa-host/src/").unwrap().1.to_owned();
-        let room = place.split(['/', '.']).next().unwrap().to_owned();
+        let module = place.split(['/', '.']).next().unwrap().to_owned();
         let test = place.contains("/tests") || place.ends_with("testing.rs");
-        if ["lib", "main", "command"].contains(&room.as_str()) || test {
+        if ["lib", "main", "command"].contains(&module.as_str()) || test {
             continue;
         }
-        let uses = rooms.entry(room).or_default();
+        let uses = modules.entry(module).or_default();
         let code = text.split("#[cfg(test)]\nmod").next().unwrap().lines();
         for line in code.filter(|line| !line.trim_start().starts_with("//")) {
             for rest in line.split("crate::").skip(1) {
@@ -134,23 +133,24 @@ fn rooms() -> BTreeMap<String, BTreeSet<String>> {
             }
         }
     }
-    rooms
+    modules
 }
 
 #[test]
-fn the_rooms_of_the_host_form_no_circle() {
-    let mut rooms = rooms();
-    assert!(rooms.len() > 10, "only {} rooms found", rooms.len());
-    for (room, others) in &mut rooms {
-        others.remove(room);
+fn modules_of_the_host_do_not_depend_on_each_other_in_a_cycle() {
+    let mut modules = modules();
+    assert!(modules.len() > 10, "only {} modules found", modules.len());
+    for (module, others) in &mut modules {
+        others.remove(module);
     }
-    // Rooms that use no other are done; what can never be done is in a circle, or uses one.
-    while let Some(room) = rooms.iter().find(|(_, uses)| uses.is_empty()).map(|(room, _)| room) {
-        let room = room.clone();
-        rooms.remove(&room);
-        rooms.values_mut().for_each(|uses| {
-            uses.remove(&room);
+    // Removes modules that use no other until none is left; those that remain are in a cycle, or use one.
+    while let Some(module) = modules.iter().find(|(_, uses)| uses.is_empty()).map(|(name, _)| name)
+    {
+        let module = module.clone();
+        modules.remove(&module);
+        modules.values_mut().for_each(|uses| {
+            uses.remove(&module);
         });
     }
-    assert!(rooms.is_empty(), "a circle is among {rooms:?}");
+    assert!(modules.is_empty(), "there is a cycle among {modules:?}");
 }

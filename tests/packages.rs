@@ -1,4 +1,4 @@
-//! What the published packages contain, and where the pages of the repository link to.
+//! The contents of the published packages, and the links in the repository's pages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,7 +60,7 @@ fn packages_contain_their_readme_and_licences() {
         }
         for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
             let own = fs::read(root().join(package).join(name)).unwrap();
-            assert!(own == fs::read(root().join(name)).unwrap(), "{package}/{name} is not ours");
+            assert!(own == fs::read(root().join(name)).unwrap(), "{package}/{name} differs");
         }
     }
 }

@@ -57,7 +57,7 @@ deny=$built/tools/bin/cargo-deny
 if command -v cargo-deny >/dev/null; then
   deny=$(command -v cargo-deny)
 elif [ ! -x "$deny" ]; then
-  # There is no current prebuilt one on a package registry. Without debug information it builds sooner.
+  # No package registry has a current binary. It builds faster without debug information.
   CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root "$built/tools" cargo-deny@0.20.2
 fi
 cargo --version
@@ -72,7 +72,7 @@ cargo fmt --all --check
 every=("${targets[@]/#/--target=}")
 
 step "Dependencies: licences, bans and sources"
-# Not advisories: their database is on GitHub, which may be out of reach. The workflow checks them.
+# Advisories are checked by CI only: their database is on GitHub, which may be unreachable.
 for manifest in Cargo.toml firmware/Cargo.toml; do
   "$deny" --manifest-path "$manifest" --locked --config deny.toml check bans licenses sources
 done
@@ -97,7 +97,7 @@ done
 step "Docs"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
-# Host tests always run for the whole workspace: another selection of packages would build them again.
+# Host tests always run for the whole workspace: another selection of packages would rebuild them.
 step "Build of the host tests"
 cargo test --locked --workspace --no-run
 

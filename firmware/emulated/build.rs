@@ -18,7 +18,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={memory}");
     println!("cargo::rustc-link-search={}", out.display());
-    // Here and not in .cargo/config.toml, which counts only for those who build in its directory.
+    // Not in .cargo/config.toml, which applies only to builds in its own directory.
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
     println!("cargo::rustc-link-arg-bins=--nmagic");
 }

@@ -1,4 +1,4 @@
-//! Gives the linker the memory of the board; on other targets there is no program.
+//! Gives the linker the board's memory; on other targets the program is empty.
 
 use std::path::PathBuf;
 use std::{env, fs};

@@ -1,4 +1,4 @@
-//! Lets logs of the level `info` through, unless another is asked for: by itself defmt drops all but errors.
+//! Sets the log level to `info` unless `DEFMT_LOG` is set: by default defmt drops all but errors.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! Mini-batches: which samples an oracle looks at.
+//! Mini-batches: which samples an oracle uses.
 //!
 //! A batch holds no indices. It holds the stream they are drawn from and draws them again each time it is read, so a
 //! batch of any size takes the same few bytes.
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn full_and_empty_sets_are_whole_and_empty() {
+    fn full_batches_have_every_sample_and_empty_sets_none() {
         assert!(Sampler::full(1).batch(9, ALL[0], 4).indices().eq(0..4));
         let none = SAMPLER.batch(9, ALL[0], 0);
         assert_eq!((none.len(), none.weight(), none.indices().next()), (0, 0.0, None));

@@ -245,7 +245,7 @@ mod tests {
     use crate::problems::{Quadratic, QuadraticParts};
 
     #[test]
-    fn what_is_short_is_refused_by_name() {
+    fn memory_and_vectors_that_are_too_short_are_refused_by_name() {
         let one: &[f32] = &[1.0];
         let parts = QuadraticParts {
             diagonal: one,

@@ -79,17 +79,31 @@ impl core::fmt::Display for CheckpointError {
             Self::MidRound => {
                 write!(f, "a checkpoint can only be taken between rounds: finish the round first")
             }
-            Self::NotACheckpoint => write!(f, "these bytes are not a checkpoint of this version"),
+            Self::NotACheckpoint => {
+                write!(f, "these bytes are not a checkpoint of this version: start without one")
+            }
             Self::Length { needed, found } => {
-                write!(f, "a checkpoint of this node has {needed} bytes, not {found}")
+                write!(
+                    f,
+                    "a checkpoint of this node has {needed} bytes, not {found}: restore another one"
+                )
             }
             Self::OtherNode { name } => {
-                write!(f, "the checkpoint was taken from a node with another {name}")
+                write!(
+                    f,
+                    "the checkpoint was taken from a node with another {name}: restore one of this node"
+                )
             }
             Self::Corrupt => {
-                write!(f, "the checkpoint's checksum is wrong: it was cut short or damaged")
+                write!(
+                    f,
+                    "the checkpoint's checksum is wrong, it was cut short or damaged: restore an older one"
+                )
             }
-            Self::NonFinite => write!(f, "the checkpoint contains a value that is infinite or NaN"),
+            Self::NonFinite => write!(
+                f,
+                "the checkpoint contains a value that is infinite or NaN: restore an older one"
+            ),
         }
     }
 }

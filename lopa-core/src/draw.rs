@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn the_first_draws_are_pinned() {
         let mut stream = DRAWS.stream(17, Purpose::HESSIAN_VECTOR);
-        // From a Python rendering of SplitMix64 and xoshiro128++.
+        // From a Python implementation of SplitMix64 and xoshiro128++.
         let pinned = [3_033_208_800, 1_168_086_900, 3_598_885_385];
         assert_eq!([stream.next(), stream.next(), stream.next()], pinned);
     }

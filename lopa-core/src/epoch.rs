@@ -22,8 +22,8 @@ impl Epoch {
         self.number >> 16
     }
 
-    /// How many times the network has changed who takes part: nodes that were lost, refused or came back. While it is 0,
-    /// a run over links has the bits of one without.
+    /// How many times the set of nodes that take part has changed: nodes were lost, refused or came back. While it is 0, a
+    /// run over links has the bits of an in-process run.
     #[must_use]
     pub const fn losses(self) -> u64 {
         self.generation()
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_is_later_also_at_the_end_of_the_numbers() {
+    fn the_next_epoch_is_later_even_where_numbers_wrap() {
         for number in [0, 7, 0x1_0001, (1 << 48) << 15, u64::MAX, u64::MAX - 0xffff] {
             for node in [0, 1, 0xffff] {
                 let epoch = Epoch { number, mark: 3 };

@@ -3,14 +3,14 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
-// Registers of 80 bits round twice, when and where the compiler likes.
+// 80-bit registers round twice, wherever the compiler happens to spill them.
 #[cfg(any(all(target_arch = "x86", not(target_feature = "sse2")), target_arch = "m68k"))]
 compile_error!(
     "lopa-core needs floats that are IEEE 754 single precision at every step, and this target computes in 80 bits: \
      build for one with SSE2, such as i686 instead of i586"
 );
 
-// In public signatures, and re-exported so that a user has the same versions.
+// They are in public signatures: re-exported so that users have the same versions.
 #[doc(no_inline)]
 pub use {heapless, rand_core};
 

@@ -5,7 +5,8 @@
 //! absolute error of up to 1.2e-4 in `ln` (both measured by this module's tests). The gain is small: a step of the
 //! problems in this crate is not faster with it, not even on chips without an FPU (see the rows with `micromath` in
 //! [what a step costs](crate#what-a-step-costs)). It is meant for firmware that links `micromath` anyway. Different bits
-//! mean a different trajectory, so all nodes of a fleet must be built alike; [`KIND`] is what a build has, and neighbours compare [`IDENTITY`].
+//! mean a different trajectory, so all nodes of a fleet must be built alike: [`KIND`] is the implementation of a build, and
+//! neighbours compare [`IDENTITY`].
 
 use crate::vector::LANES;
 use crate::widest::{self, Work};

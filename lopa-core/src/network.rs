@@ -54,9 +54,14 @@ impl core::fmt::Display for NetworkError {
                 f,
                 "edge {index} names a missing node, joins a node to itself, or is not sorted by (node, neighbour)"
             ),
-            Self::Room { needed } => write!(f, "at least {needed} floats of room are needed"),
+            Self::Room { needed } => {
+                write!(f, "too little working memory: at least {needed} floats are needed")
+            }
             Self::Unlike { node } => {
-                write!(f, "node {node} differs from node 0 in length, scheme or progress")
+                write!(
+                    f,
+                    "node {node} differs from node 0 in length, scheme or progress: all nodes must agree"
+                )
             }
             Self::Node { node, error } => write!(f, "node {node}: {error}"),
         }

@@ -1,7 +1,7 @@
 //! What a node learns: a bilevel problem and its five oracles.
 //!
 //! Node `i` has an inner objective g(x, θ), strongly convex in its own model θ, and an outer objective
-//! f(x, θ) that judges the model. The network looks for the shared x with the best judgement:
+//! f(x, θ) that evaluates the model. The network looks for the shared x for which the mean of f is smallest:
 //!
 //! ```text
 //! minimise over x   mean over i of  f_i(x, θ_i*(x))     with  θ_i*(x) = argmin over θ of  g_i(x, θ)
@@ -304,7 +304,7 @@ impl core::fmt::Display for ProblemError {
                 write!(f, "this problem learns from {needed:?} labels, the samples have {found:?}")
             }
             Self::Class { row } => {
-                write!(f, "the class of row {row} is beyond the model's classes")
+                write!(f, "the class of row {row} must be below the model's number of classes")
             }
             Self::Widths { train, validation } => write!(
                 f,

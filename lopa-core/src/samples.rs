@@ -240,7 +240,7 @@ impl<'a> Samples<'a> {
         self.features
     }
 
-    /// The factor of a raw feature minus the offset.
+    /// The factor applied to a raw feature minus the offset.
     #[must_use]
     pub const fn scale(&self) -> f32 {
         self.scale
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn many_products_have_the_bits_of_each() {
+    fn products_with_many_vectors_have_the_bits_of_single_ones() {
         const WIDTH: usize = 37;
         let bytes: [u8; WIDTH] = core::array::from_fn(|i| (i * 89 % 251) as u8);
         let floats = bytes.map(|b| f32::from(b) * 0.31 - 9.7);
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_end_there_is_nothing() {
+    fn rows_beyond_the_end_are_empty() {
         let set = Samples::new(Features::U8(&[9; 4]), 2, Labels::Binary(&[1, 1])).unwrap();
         assert_eq!(set.row(2).dot(&[1.0, 1.0]), 0.0);
         assert_eq!(set.row(usize::MAX).dot(&[1.0, 1.0]), 0.0);

@@ -98,7 +98,7 @@ impl core::fmt::Display for StepSizeError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { name, value, below } = self;
         match below {
-            None => write!(f, "{name} = {value} is out of range: {name} > 0, finite, is needed"),
+            None => write!(f, "{name} = {value} is out of range: it must be positive and finite"),
             Some(b) => write!(f, "{name} = {value} is out of range: 0 < {name} < {b} is needed"),
         }
     }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_offender_is_named_with_its_bound() {
+    fn errors_name_the_step_size_and_its_bound() {
         let good = [0.01, 0.02, 0.03, 0.4, 0.5];
         let build = |s: [f32; 5]| StepSizes::new(s[0], s[1], s[2], s[3], s[4]);
         assert!(build(good).is_ok());

@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_of_a_sum_is_the_written_one() {
+    fn sums_have_the_documented_order() {
         let mut a = [0.0_f32; 1_003];
         for (i, a) in a.iter_mut().enumerate() {
             *a = 1.0 / (1.0 + i as f32);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_left_out_would_not_have_changed_a_bit() {
+    fn skipped_lanes_change_no_bit() {
         for len in 0..=40 {
             for value in [0.1, -0.1, -0.0, f32::MIN_POSITIVE / 4.0] {
                 let a = [value; 40];

@@ -1,4 +1,4 @@
-//! The widest vectors of the machine: the same operations in the same order, and so the same bits.
+//! Runs code with the widest vectors of the machine: the same operations in the same order, and so the same bits.
 //!
 //! With the feature `simd`, [`run`] detects what the processor supports and runs a copy of the work compiled for it.
 //! Without it, as on a chip, the work simply runs.

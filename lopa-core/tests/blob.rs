@@ -1,4 +1,4 @@
-//! Blobs: the bytes in the docs, every problem and encoding there and back, and what must not be read.
+//! Blobs: the bytes in the docs, round trips of every problem and encoding, and blobs that must be refused.
 
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::blob::{self, Blob, BlobError, Capacity, Plan, Start, Wiring};
@@ -15,7 +15,7 @@ use lopa_core::wire::{self, Seal};
 
 const DOCS: &str = include_str!("../docs/blob.md");
 
-/// Bytes that lie where a blob must.
+/// Bytes aligned as a blob must be.
 struct Aligned {
     words: Vec<u32>,
     len: usize,
@@ -67,7 +67,7 @@ fn write(plan: &Plan, problem: &AnyProblem<'_>, start: Start<'_>, peers: &[Peer]
     bytes
 }
 
-/// Every problem, with every encoding of features and labels and both ways to keep a validation set.
+/// Every problem, with every encoding of features and labels and both ways to store a validation set.
 fn problems() -> Vec<AnyProblem<'static>> {
     const U8: [u8; 9] = [0, 128, 255, 9, 7, 200, 1, 2, 3];
     const I8: [i8; 9] = [0, -128, 127, 9, 7, -20, 1, 2, 3];
@@ -109,7 +109,7 @@ fn problems() -> Vec<AnyProblem<'static>> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn a_written_blob_reads_back() {
     for problem in problems() {
         let size = problem.dimensions();
         let vector: Vec<f32> = (0..size.outer).map(|i| 0.5 - i as f32).collect();
@@ -143,7 +143,7 @@ fn a_set_used_twice_is_stored_once() {
     assert_eq!(once.len() + 4 * 6 + 4, twice.len());
 }
 
-/// The bits of a node's state after some rounds with neighbours that stand still.
+/// The bits of a node's state after some rounds with neighbours that do not change.
 fn bits<P: Problem>(
     node: &mut Node<P, &mut [f32], &mut [f32], &mut [f32]>,
     scratch: &mut Scratch<&mut [f32], &mut [f32]>,
@@ -203,7 +203,7 @@ fn a_node_from_a_blob_computes_the_same_bits() {
 }
 
 #[test]
-fn an_exchange_takes_what_a_blob_says() {
+fn an_exchange_accepts_the_settings_of_a_blob() {
     let bytes = Aligned::new(&write(
         &plan(Scheme::GradientTracking),
         &problems()[0],
@@ -218,7 +218,7 @@ fn an_exchange_takes_what_a_blob_says() {
     let mut memory = vec![0.0; blob.floats()];
     let (node, _) = blob.build(&mut memory).unwrap();
     assert!(Exchange::<2, 2, 8, 1>::new(settings, &peers, &node, 0).is_ok());
-    // Another network: the greeting tells.
+    // Another network has another greeting.
     let other = Plan { network: 1, ..plan(Scheme::GradientTracking) };
     let bytes = Aligned::new(&write(&other, &problems()[0], Start::Number(0.0), &PEERS));
     let difference = Blob::read(bytes.bytes()).unwrap().identity().difference(&blob.identity());
@@ -226,7 +226,7 @@ fn an_exchange_takes_what_a_blob_says() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn errors_name_what_does_not_fit() {
     let bytes = Aligned::new(&write(
         &plan(Scheme::GradientTracking),
         &problems()[0],
@@ -262,7 +262,7 @@ fn every_changed_byte_is_refused() {
 }
 
 #[test]
-fn cut_short_or_out_of_place_it_is_refused_and_what_follows_does_not_matter() {
+fn truncated_or_misaligned_blobs_are_refused_and_bytes_after_them_ignored() {
     let bytes = write(&plan(Scheme::LocalGradient), &problems()[0], Start::Number(0.5), &PEERS);
     for len in 0..bytes.len() {
         let error = Blob::read(Aligned::new(&bytes[..len]).bytes()).unwrap_err();
@@ -290,7 +290,7 @@ fn cut_short_or_out_of_place_it_is_refused_and_what_follows_does_not_matter() {
     assert_eq!(Blob::read(erased.bytes()), Err(BlobError::NotABlob));
 }
 
-/// Makes the checksum right again.
+/// Corrects the checksum.
 fn seal(bytes: &mut [u8]) {
     let at = bytes.len() - 4;
     let mut crc = u32::MAX;
@@ -303,9 +303,9 @@ fn seal(bytes: &mut [u8]) {
     bytes[at..].copy_from_slice(&(!crc).to_le_bytes());
 }
 
-/// Blobs whose checksum is right, but little else: any answer but a panic, and what is read can be used.
+/// Invalid blobs with a correct checksum: none may cause a panic, and those that are read must be usable.
 #[test]
-fn no_bytes_make_it_panic() {
+fn no_bytes_cause_a_panic() {
     let mut stream = Draws { seed: 11, node: 0 }.stream(0, lopa_core::draw::Purpose::custom(1));
     let mut random = move |below: usize| (stream.next() as usize) % below;
     let (mut read, mut refused) = (0, 0);
@@ -329,7 +329,7 @@ fn no_bytes_make_it_panic() {
                 let _ = blob.build(&mut memory).map(|_| ());
             }
         };
-        // Every byte of the head and the first sections with telling values, then many at random.
+        // Every byte of the head and the first sections with extreme values, then many at random.
         for at in 12..good.len().min(320) - 4 {
             for value in edges {
                 let mut bytes = good.clone();
@@ -357,7 +357,7 @@ fn no_bytes_make_it_panic() {
 }
 
 #[test]
-fn culprits_are_named() {
+fn errors_name_the_invalid_field() {
     let good = write(&plan(Scheme::GradientTracking), &problems()[0], Start::Number(0.5), &PEERS);
     let with = |word: usize, value: u32| {
         let mut bytes = good.clone();
@@ -365,9 +365,9 @@ fn culprits_are_named() {
         seal(&mut bytes);
         Blob::read(Aligned::new(&bytes).bytes()).map(|_| ()).unwrap_err().to_string()
     };
-    for (word, value, said) in [
+    for (word, value, expected) in [
         (0, 7, "not a blob"),
-        (1, 3 | 48 << 16, "version 3, this build reads 2"),
+        (1, 3 | 48 << 16, "version 3, this build reads up to 2"),
         (1, 1 | 47 << 16, "needs 196 bytes"),
         (2, 8, "needs 196 bytes, there are 8"),
         (4, 0x10000, "node number is out of range"),
@@ -389,11 +389,11 @@ fn culprits_are_named() {
         (57, 9, "training set: the label of row 0 is out of range"),
     ] {
         let error = with(word, value);
-        assert!(error.contains(said), "word {word}: {error}");
+        assert!(error.contains(expected), "word {word}: {error}");
     }
     let error = BlobError::Samples { set: blob::SetName::Validation, error: SamplesError::Empty };
     assert!(error.to_string().starts_with("validation set: no samples"));
-    // A longer head of a later build is read; what it adds is passed over.
+    // A longer head of a later build is read; its additions are skipped.
     let mut longer = good;
     longer.splice(4 * 48..4 * 48, [1, 2, 3, 4]);
     longer[4..8].copy_from_slice(&(1 | 49_u32 << 16).to_le_bytes());
@@ -403,7 +403,7 @@ fn culprits_are_named() {
     assert!(Blob::read(Aligned::new(&longer).bytes()).is_ok());
 }
 
-/// A blob with a key, made by hand of one without: another version, and eight words behind the head.
+/// A blob with a key, made from one without: another version, and eight words after the head.
 fn with_key(plain: &[u8], key: &[u8; 32]) -> Vec<u8> {
     let mut bytes = plain.to_vec();
     bytes.splice(4 * 48..4 * 48, *key);
@@ -423,7 +423,7 @@ fn without_encryption_a_blob_with_a_key_is_refused_by_name() {
     assert_eq!(error, BlobError::Key);
     assert!(error.to_string().contains("feature encrypt"), "{error}");
     assert_eq!(wire::Trouble::from(error).cause, wire::Cause::Key);
-    // Damage is told first.
+    // Damage is reported first.
     keyed[200] ^= 1;
     assert_eq!(Blob::read(Aligned::new(&keyed).bytes()).unwrap_err(), BlobError::Corrupt);
 }
@@ -453,7 +453,7 @@ fn a_key_travels_in_the_blob_and_changes_nothing_else() {
 }
 
 #[test]
-fn the_bytes_in_the_docs_are_the_bytes() {
+fn the_example_in_the_docs_is_what_is_written() {
     let example = DOCS.split("```text\nblob\n").nth(1).and_then(|rest| rest.split("```").next());
     let mut bytes = Vec::new();
     for line in example.expect("an example").lines() {

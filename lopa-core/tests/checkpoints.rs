@@ -1,4 +1,4 @@
-//! Checkpoints: exact, and refused when they are not.
+//! Checkpoints: restored exactly, or refused.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn saved() -> Vec<u8> {
 }
 
 #[test]
-fn a_restored_node_goes_on_as_if_nothing_had_happened() {
+fn a_restored_node_continues_bit_for_bit() {
     macro_rules! check {
         ($make:ident, $scheme:expr) => {{
             let mut node = $make(2);
@@ -52,7 +52,7 @@ fn a_restored_node_goes_on_as_if_nothing_had_happened() {
 }
 
 #[test]
-fn the_format_is_the_written_one() {
+fn the_format_matches_the_docs() {
     let bytes = saved();
     let word = |i: usize| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().unwrap());
     assert_eq!(&bytes[..4], b"LoPA");
@@ -65,7 +65,7 @@ fn the_format_is_the_written_one() {
     for (i, a) in [s.x, s.theta, s.v, s.z, s.y].concat().iter().enumerate() {
         assert_eq!(word(22 + i), a.to_bits());
     }
-    // CRC-32 by the book, bit by bit.
+    // CRC-32 by its definition, bit by bit.
     let mut crc = u32::MAX;
     for byte in &bytes[..bytes.len() - 4] {
         crc ^= u32::from(*byte);
@@ -77,7 +77,7 @@ fn the_format_is_the_written_one() {
 }
 
 #[test]
-fn no_damaged_bit_gets_through() {
+fn every_damaged_bit_is_detected() {
     let bytes = saved();
     let mut node = gt(2);
     let fresh = node.state().x.to_vec();
@@ -91,7 +91,7 @@ fn no_damaged_bit_gets_through() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_say_what_is_wrong() {
     let bytes = saved();
     let other = |name| Err(CheckpointError::OtherNode { name });
     assert_eq!(lg(2).restore(&bytes), other("scheme"));
@@ -120,13 +120,13 @@ fn what_is_wrong_is_said() {
 
     node.compute(&mut scratch()).unwrap();
     assert_eq!(node.checkpoint().err(), Some(CheckpointError::MidRound));
-    // A checkpoint may arrive in the middle of a round: it starts over from there.
+    // A checkpoint may be restored in the middle of a round, which is then dropped.
     node.restore(&bytes).unwrap();
     assert_eq!(node.state().round, 11);
 }
 
 #[test]
-fn a_right_checksum_over_nan_does_not_help() {
+fn nan_is_refused_even_with_a_valid_checksum() {
     let mut bytes = saved();
     let last = bytes.len() - 4;
     bytes[100..104].copy_from_slice(&f32::NAN.to_le_bytes());

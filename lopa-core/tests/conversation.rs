@@ -1,4 +1,4 @@
-//! Two nodes on a line, and frames made by hand: what is refused, counted, answered, ignored.
+//! Two nodes on a line, and frames made by hand that are refused, counted, answered or ignored.
 
 mod common;
 
@@ -35,7 +35,7 @@ const fn peer(node: u32) -> Peer {
     Peer { node, link: 0, weight: 0.25 }
 }
 
-/// Time enough between two turns for a greeting to be answered.
+/// Enough time between two turns for a greeting to be answered.
 const TURN: Micros = TIMING.retry / 8;
 
 /// A node with its exchange.
@@ -50,20 +50,20 @@ impl Party {
         Self { line: Line::new(settings, peers, &node, 0).unwrap(), node }
     }
 
-    /// Works as far as it can, and says what it has to say on link 0.
-    fn speak(&mut self, now: Micros) -> Vec<u8> {
+    /// Advances as far as it can, and returns what it sends on link 0.
+    fn send(&mut self, now: Micros) -> Vec<u8> {
         while self.line.advance(&mut self.node, now) == Step::Compute {
             self.node.compute(&mut scratch()).unwrap();
         }
-        let mut said = Vec::new();
+        let mut sent = Vec::new();
         let mut buffer = [0; Line::BUFFER];
         while let Some(len) = self.line.transmit(0, &self.node, now, &mut buffer).unwrap() {
-            said.extend(&buffer[..len]);
+            sent.extend(&buffer[..len]);
         }
-        said
+        sent
     }
 
-    fn hear(&mut self, bytes: &[u8], now: Micros) {
+    fn receive(&mut self, bytes: &[u8], now: Micros) {
         self.line.receive(0, bytes, now).unwrap();
     }
 
@@ -71,7 +71,7 @@ impl Party {
         self.line.standings().next().unwrap().1
     }
 
-    /// Everything that a bad frame must leave alone.
+    /// Everything that a bad frame must not change.
     fn fingerprint(&self) -> (Vec<u32>, u64, Epoch, Vec<(u32, Standing)>) {
         let s = self.node.state();
         let bits = [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect();
@@ -79,18 +79,18 @@ impl Party {
     }
 }
 
-/// Lets two parties talk until neither has anything to say, at most `turns` times.
+/// Runs two parties for at most `turns` turns, until neither has anything to send.
 fn talk(a: &mut Party, b: &mut Party, turns: usize) {
     exchange_turns(a, b, 0..turns as Micros);
 }
 
-/// The same from one turn to another. Returns what `b` said.
+/// The same for a range of turns. Returns what `b` sent.
 fn exchange_turns(a: &mut Party, b: &mut Party, turns: std::ops::Range<Micros>) -> Vec<u8> {
     let mut tape = Vec::new();
     for now in turns.map(|turn| turn * TURN) {
-        let (from_a, from_b) = (a.speak(now), b.speak(now));
-        a.hear(&from_b, now);
-        b.hear(&from_a, now);
+        let (from_a, from_b) = (a.send(now), b.send(now));
+        a.receive(&from_b, now);
+        b.receive(&from_a, now);
         tape.extend(from_b);
     }
     tape
@@ -111,7 +111,7 @@ fn encode(message: &Message<Floats<'_>>) -> Vec<u8> {
     out
 }
 
-/// The messages in a stretch of bytes, each handed to `look`.
+/// Passes each message in some bytes to `look`.
 fn messages(bytes: &[u8], mut look: impl FnMut(Message<&[u8]>)) {
     let mut reader = FrameReader::<FRAME>::new(Seal::PLAIN);
     for &byte in bytes {
@@ -132,7 +132,7 @@ fn two_nodes_meet_and_finish_together() {
 }
 
 #[test]
-fn whoever_differs_is_refused_and_both_say_why() {
+fn nodes_that_differ_refuse_each_other_and_report_why() {
     type Change = fn(&mut Settings);
     let differ: [(Reason, Change); 6] = [
         (Reason::Problem, |s| s.identity.problem += 1),
@@ -160,7 +160,7 @@ fn whoever_differs_is_refused_and_both_say_why() {
 }
 
 #[test]
-fn a_refused_node_that_is_mended_is_welcome() {
+fn a_refused_node_is_accepted_once_it_is_fixed() {
     let mut wrong = settings(1);
     wrong.identity.digest ^= 1;
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(wrong, &[peer(0)]));
@@ -181,7 +181,7 @@ fn another_version_is_counted_and_changes_nothing() {
         let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
         [VERSION + 1, sender, 200, 7, 7].into_iter().for_each(|byte| writer.push(byte));
         let len = writer.finish().unwrap();
-        a.hear(&out[..len], 10);
+        a.receive(&out[..len], 10);
         assert_eq!((a.fingerprint(), a.line.counters().version), (state.clone(), count));
     }
     talk(&mut a, &mut b, 3_000);
@@ -189,18 +189,18 @@ fn another_version_is_counted_and_changes_nothing() {
 }
 
 #[test]
-fn two_nodes_with_one_number_are_found_out() {
-    // Both ends of a line say they are node 0.
+fn two_nodes_with_the_same_number_are_detected() {
+    // Both ends of a line claim to be node 0.
     let (mut a, mut b) = (
         Party::new(settings(0), &[peer(1)]),
         Party::new(Settings { boot: 77, ..settings(0) }, &[peer(1)]),
     );
     talk(&mut a, &mut b, 4);
     assert!(a.line.duplicate() && b.line.duplicate());
-    // A node that hears itself, as on a half-duplex bus, is not alarmed.
+    // A node that receives its own frames, as on a half-duplex bus, does not report a duplicate.
     let mut a = Party::new(settings(0), &[peer(1)]);
-    let said = a.speak(0);
-    a.hear(&said, 0);
+    let sent = a.send(0);
+    a.receive(&sent, 0);
     assert!(!a.line.duplicate());
     // A neighbour's number on a line that does not lead to it.
     let other = Peer { node: 2, link: 1, weight: 0.25 };
@@ -211,13 +211,13 @@ fn two_nodes_with_one_number_are_found_out() {
     assert!(a.line.counters().refused > 0);
 }
 
-/// Sends a frame to a party that has met node 1, and tells which counters moved.
+/// Sends a frame to a party that has met node 1, and returns which counters changed.
 fn counted(body: Body<Floats<'_>>, epoch: u64, sender: u32) -> Counters {
     let (mut a, _) = couple();
     let (before, state) = (*a.line.counters(), a.fingerprint());
-    a.hear(&encode(&Message { version: VERSION, sender, session: 41, epoch, body }), 5);
+    a.receive(&encode(&Message { version: VERSION, sender, session: 41, epoch, body }), 5);
     assert_eq!(a.fingerprint(), state);
-    let (after, _) = (*a.line.counters(), a.speak(5));
+    let (after, _) = (*a.line.counters(), a.send(5));
     let d = |of: fn(&Counters) -> u64| of(&after) - of(&before);
     Counters {
         malformed: d(|c| c.malformed),
@@ -235,7 +235,7 @@ fn data(round: u64, chunk: u32, values: &[f32]) -> Body<Floats<'_>> {
 }
 
 #[test]
-fn frames_that_make_no_sense_change_nothing_and_are_counted() {
+fn senseless_frames_are_counted_and_change_nothing() {
     let none = Counters::default();
     let full = [1.0; VALUES];
     // A chunk has CHUNK elements of x and of y; the last of N = 5 has one of each.
@@ -244,7 +244,7 @@ fn frames_that_make_no_sense_change_nothing_and_are_counted() {
         ("too many for the last chunk", data(1, 2, &full)),
         ("no values", data(1, 0, &[])),
         ("a chunk beyond the vector", data(1, 3, &full)),
-        ("the last chunk there is", data(u64::MAX, u32::MAX, &full)),
+        ("the last possible chunk", data(u64::MAX, u32::MAX, &full)),
     ] {
         assert_eq!(counted(body, 0, 1), Counters { malformed: 1, ..none }, "{what}");
     }
@@ -252,7 +252,7 @@ fn frames_that_make_no_sense_change_nothing_and_are_counted() {
         let values = [0.0, 0.0, bad, 0.0];
         assert_eq!(counted(data(1, 0, &values), 0, 1), Counters { non_finite: 1, ..none });
     }
-    // Round 0 was mixed with the greeting's end; two chunks ahead is all there is room for.
+    // Round 0 was mixed when the greeting ended; there is room for two chunks ahead.
     assert_eq!(counted(data(0, 0, &full), 0, 1), Counters { repeated: 1, ..none });
     assert_eq!(counted(data(9, 0, &full), 0, 1), Counters { early: 1, ..none });
     assert_eq!(counted(data(u64::MAX / 4, 0, &full), 0, 1), Counters { early: 1, ..none });
@@ -260,7 +260,7 @@ fn frames_that_make_no_sense_change_nothing_and_are_counted() {
     assert_eq!(counted(data(1, 0, &full), 0, 2), Counters { foreign: 1, ..none });
     assert_eq!(counted(data(1, 0, &full), 0, HOST), Counters { foreign: 1, ..none });
     assert_eq!(counted(Body::Ack(Acks::default()), 1 << 16, 1), Counters { stale: 1, ..none });
-    // A neighbour that claims to have what was never sent.
+    // A neighbour that claims to have received what was never sent.
     let lie = |next| {
         let mut acks = Acks { next, ..Acks::default() };
         acks.held.push(Held { to: 0, chunks: u32::MAX }).unwrap();
@@ -272,7 +272,7 @@ fn frames_that_make_no_sense_change_nothing_and_are_counted() {
 }
 
 #[test]
-fn bytes_that_are_no_frames_are_told_apart() {
+fn bytes_that_are_not_frames_are_counted_by_cause() {
     let (mut a, mut b) = couple();
     let state = a.fingerprint();
     let before = *a.line.counters();
@@ -286,16 +286,16 @@ fn bytes_that_are_no_frames_are_told_apart() {
     let mut flipped = good.clone();
     let last = flipped.len() - 2;
     flipped[last] ^= 0x10;
-    a.hear(&flipped, 5);
-    a.hear(&[9, 1, 1, 0], 5);
-    a.hear(&[vec![1; 2 * FRAME], vec![0]].concat(), 5);
-    // A right checksum over an unknown kind of message, and over one that goes on after its end.
+    a.receive(&flipped, 5);
+    a.receive(&[9, 1, 1, 0], 5);
+    a.receive(&[vec![1; 2 * FRAME], vec![0]].concat(), 5);
+    // A correct checksum over an unknown kind of message, and over one with trailing bytes.
     for message in [&[VERSION, 1, 41, 0, 17][..], &[VERSION, 1, 41, 0, 1, 0, 0, 0, 0]] {
         let mut out = [0; 64];
         let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut out);
         message.iter().for_each(|&byte| writer.push(byte));
         let len = writer.finish().unwrap();
-        a.hear(&out[..len], 5);
+        a.receive(&out[..len], 5);
     }
     assert_eq!(a.line.receive(2, &good, 5), Err(ExchangeError::Link { link: 2, links: 2 }));
     let after = *a.line.counters();
@@ -305,32 +305,32 @@ fn bytes_that_are_no_frames_are_told_apart() {
     assert_eq!(after.malformed - before.malformed, 2);
     assert_eq!(after.received, before.received);
     assert_eq!(a.fingerprint(), state);
-    // And the line works on.
+    // The line still works.
     talk(&mut a, &mut b, 3_000);
     assert_eq!(a.node.state().round, 100);
 }
 
 #[test]
-fn what_was_said_before_counts_for_nothing() {
-    // Every frame of a whole run, again: in the same session, and after a reboot.
+fn replayed_frames_change_nothing() {
+    // Every frame of a whole run, replayed in the same session and after a reboot.
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
     let tape = exchange_turns(&mut a, &mut b, 0..3_000);
     assert_eq!(a.node.state().round, 100);
     let end = a.fingerprint();
-    a.hear(&tape, 3_000 * TURN);
-    a.speak(3_000 * TURN);
+    a.receive(&tape, 3_000 * TURN);
+    a.send(3_000 * TURN);
     assert_eq!(a.fingerprint(), end);
     let mut a = Party::new(Settings { boot: 1_000, ..settings(0) }, &[peer(1)]);
-    a.speak(0);
+    a.send(0);
     let start = a.fingerprint();
-    a.hear(&tape, 1);
-    a.speak(1);
+    a.receive(&tape, 1);
+    a.send(1);
     assert_eq!(a.fingerprint(), start);
 }
 
 #[test]
-fn greetings_of_an_earlier_life_begin_no_epoch() {
-    // Node 1 reboots; then its greetings from before are played again and again.
+fn greetings_from_before_a_reboot_begin_no_epoch() {
+    // Node 1 reboots; then its earlier greetings are replayed again and again.
     let (mut a, mut b) = (Party::new(settings(0), &[peer(1)]), Party::new(settings(1), &[peer(0)]));
     let tape = exchange_turns(&mut a, &mut b, 0..50);
     let mut b = Party::new(Settings { boot: 500, ..settings(1) }, &[peer(0)]);
@@ -339,14 +339,14 @@ fn greetings_of_an_earlier_life_begin_no_epoch() {
     let epoch = a.line.epoch();
     assert_ne!(epoch, Epoch::FIRST);
     for now in (60..70).map(|turn| turn * TURN) {
-        a.hear(&tape, now);
-        a.speak(now);
+        a.receive(&tape, now);
+        a.send(now);
     }
     assert_eq!((a.line.epoch(), a.standing()), (epoch, Standing::Met));
 }
 
 #[test]
-fn a_refusal_meant_for_an_earlier_life_does_not_hit() {
+fn a_refusal_from_before_a_reboot_has_no_effect() {
     let (mut a, _) = couple();
     let refuse = |echo| {
         let refuse = wire::Refuse { to: 0, echo, reason: Reason::Problem };
@@ -358,20 +358,23 @@ fn a_refusal_meant_for_an_earlier_life_does_not_hit() {
             body: Body::Refuse(refuse),
         })
     };
-    a.hear(&refuse(12_345), 9);
+    a.receive(&refuse(12_345), 9);
     assert_eq!(a.standing(), Standing::Met);
 }
 
 #[test]
-fn a_host_asks_and_is_answered() {
+fn requests_of_a_host_are_answered() {
     let (mut a, _) = couple();
     let mut answers = Vec::new();
     let mut ask = |a: &mut Party, tag: u32, ask: Ask| -> Option<String> {
         let request = Request { to: 0, echo: 0, tag, ask };
         let body = Body::Request(request);
-        a.hear(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
+        a.receive(
+            &encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }),
+            9,
+        );
         let mut answer = None;
-        messages(&a.speak(9), |message| {
+        messages(&a.send(9), |message| {
             if let Body::Reply(reply) = message.body {
                 assert_eq!(reply.tag, tag);
                 if let Answer::Values { values, .. } = reply.answer {
@@ -396,26 +399,26 @@ fn a_host_asks_and_is_answered() {
 }
 
 /// Sends a request to node 0 and returns the answer, if there is one.
-fn request(a: &mut Party, echo: u32, tag: u32, ask: Ask) -> Option<Said> {
+fn request(a: &mut Party, echo: u32, tag: u32, ask: Ask) -> Option<Answered> {
     let body = Body::Request(Request { to: 0, echo, tag, ask });
-    a.hear(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
-    let mut said = None;
-    messages(&a.speak(9), |message| {
+    a.receive(&encode(&Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }), 9);
+    let mut answer = None;
+    messages(&a.send(9), |message| {
         if let Body::Reply(reply) = message.body {
             assert_eq!(reply.tag, tag);
-            said = Some(match reply.answer {
-                Answer::Done => Said::Done,
-                Answer::Cannot => Said::Cannot,
-                Answer::Status(status) => Said::Challenge(status.challenge),
+            answer = Some(match reply.answer {
+                Answer::Done => Answered::Done,
+                Answer::Cannot => Answered::Cannot,
+                Answer::Status(status) => Answered::Challenge(status.challenge),
                 _ => panic!("another answer"),
             });
         }
     });
-    said
+    answer
 }
 
 #[derive(Debug, PartialEq)]
-enum Said {
+enum Answered {
     Done,
     Cannot,
     Challenge(u32),
@@ -424,46 +427,46 @@ enum Said {
 /// The challenge of a node's status.
 fn challenge(a: &mut Party) -> u32 {
     match request(a, 0, 1_000, Ask::Status) {
-        Some(Said::Challenge(challenge)) => challenge,
+        Some(Answered::Challenge(challenge)) => challenge,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn a_host_that_changes_something_echoes_the_last_status() {
+fn requests_that_change_something_must_echo_the_last_status() {
     let (mut a, _) = couple();
     let first = challenge(&mut a);
     let paused = |a: &mut Party| a.line.advance(&mut a.node, 9) == Step::Paused;
     assert_eq!(request(&mut a, first ^ 1, 5, Ask::Stop), None);
-    assert_eq!(request(&mut a, first, 5, Ask::Stop), Some(Said::Done));
-    // The same again is answered again; another one needs another status.
-    assert_eq!(request(&mut a, first, 5, Ask::Stop), Some(Said::Done));
+    assert_eq!(request(&mut a, first, 5, Ask::Stop), Some(Answered::Done));
+    // The same request is answered again; another one needs another status.
+    assert_eq!(request(&mut a, first, 5, Ask::Stop), Some(Answered::Done));
     assert_eq!(request(&mut a, first, 6, Ask::Start), None);
     let second = challenge(&mut a);
-    assert_eq!(request(&mut a, second, 6, Ask::Start), Some(Said::Done));
+    assert_eq!(request(&mut a, second, 6, Ask::Start), Some(Answered::Done));
     // A recording of the stop changes nothing.
     assert_eq!((request(&mut a, first, 5, Ask::Stop), paused(&mut a)), (None, false));
     let third = challenge(&mut a);
     assert_eq!(request(&mut a, third, 7, Ask::Checkpoint), None);
     assert!(a.line.checkpoint_asked());
-    // Asked again while it is being written, it is written once.
+    // A checkpoint requested again while it is being written is written once.
     assert_eq!(request(&mut a, third, 7, Ask::Checkpoint), None);
     a.line.checkpoint_written(false);
     assert!(!a.line.checkpoint_asked());
-    assert_eq!(request(&mut a, third, 7, Ask::Checkpoint), Some(Said::Cannot));
+    assert_eq!(request(&mut a, third, 7, Ask::Checkpoint), Some(Answered::Cannot));
     assert!(!a.line.checkpoint_asked());
 }
 
 #[test]
-fn a_forged_stop_does_not_make_later_starts_void() {
+fn a_forged_stop_does_not_block_later_starts() {
     let (mut a, mut b) = couple();
-    // An attacker on the line asks for the status, as anybody can, and uses the highest tag there is.
+    // An attacker on the line requests the status, as anyone can, and uses the highest tag.
     let seen = challenge(&mut a);
-    assert_eq!(request(&mut a, seen, u32::MAX, Ask::Stop), Some(Said::Done));
+    assert_eq!(request(&mut a, seen, u32::MAX, Ask::Stop), Some(Answered::Done));
     talk(&mut a, &mut b, 20);
     assert_eq!(a.line.advance(&mut a.node, 20), Step::Paused);
     let seen = challenge(&mut a);
-    assert_eq!(request(&mut a, seen, 8, Ask::Start), Some(Said::Done));
+    assert_eq!(request(&mut a, seen, 8, Ask::Start), Some(Answered::Done));
     talk(&mut a, &mut b, 3_000);
     assert_eq!(a.node.state().round, 100);
 }
@@ -523,7 +526,7 @@ fn bad_settings_are_refused_by_name() {
 }
 
 #[test]
-fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
+fn a_longest_pause_below_the_first_causes_no_flood() {
     let timing = Timing { retry_most: 0, ..TIMING };
     let hasty = |node| Settings { timing, ..settings(node) };
     let (mut a, mut b) = (Party::new(hasty(0), &[peer(1)]), Party::new(hasty(1), &[peer(0)]));
@@ -531,17 +534,17 @@ fn a_longest_pause_below_the_first_does_not_make_it_repeat_itself() {
     let mut buffer = [0; Line::BUFFER];
     for now in [30 * TURN, 60 * TURN, 90 * TURN] {
         a.line.advance(&mut a.node, now);
-        let mut speaks = || a.line.transmit(0, &a.node, now, &mut buffer).unwrap().is_some();
-        let frames = (0..100).take_while(|_| speaks());
-        assert!(frames.count() < 20, "it does not stop talking");
+        let mut sends = || a.line.transmit(0, &a.node, now, &mut buffer).unwrap().is_some();
+        let frames = (0..100).take_while(|_| sends());
+        assert!(frames.count() < 20, "it does not stop sending");
     }
 }
 
 #[test]
-fn a_lying_greeting_gets_nowhere() {
-    // Right in everything, but it does not echo the challenge: it is answered, not believed.
+fn a_false_greeting_has_no_effect() {
+    // Correct in everything except the echo of the challenge: it is answered, but not trusted.
     let mut a = Party::new(settings(0), &[peer(1)]);
-    a.speak(0);
+    a.send(0);
     let own = settings(1);
     let hello = Hello {
         to: 0,
@@ -561,10 +564,13 @@ fn a_lying_greeting_gets_nowhere() {
     };
     let state = a.fingerprint();
     let body = Body::Hello(hello);
-    a.hear(&encode(&Message { version: VERSION, sender: 1, session: 41, epoch: 5 << 16, body }), 1);
+    a.receive(
+        &encode(&Message { version: VERSION, sender: 1, session: 41, epoch: 5 << 16, body }),
+        1,
+    );
     assert_eq!(a.fingerprint(), state);
     let mut echoed = None;
-    messages(&a.speak(TIMING.retry), |message| {
+    messages(&a.send(TIMING.retry), |message| {
         if let Body::Hello(hello) = message.body {
             echoed = Some(hello.echo);
         }
@@ -573,7 +579,7 @@ fn a_lying_greeting_gets_nowhere() {
 }
 
 #[test]
-fn a_node_that_is_not_the_one_described_is_found_out() {
+fn a_node_that_does_not_match_its_settings_is_refused() {
     let identity = Identity { outer: N as u32 + 1, ..settings(0).identity };
     let other = Settings { identity, ..settings(0) };
     assert_eq!(Line::new(other, &[], &gt(0), 0).unwrap_err(), SettingsError::Node);
@@ -583,17 +589,17 @@ fn a_node_that_is_not_the_one_described_is_found_out() {
 }
 
 #[test]
-fn an_exchange_goes_on_where_its_node_stands() {
+fn an_exchange_continues_from_its_nodes_state() {
     let epoch = Epoch { number: 3 << 16, mark: 9 };
     let mut node = gt(0);
     node.restart(epoch, 40);
     let line = Line::new(settings(0), &[peer(1)], &node, 0).unwrap();
     assert_eq!(line.epoch(), epoch);
-    let mut said = [0; 512];
+    let mut sent = [0; 512];
     let mut line = line;
     line.advance(&mut node, 0);
-    let len = line.transmit(0, &node, 0, &mut said).unwrap().unwrap();
-    messages(&said[..len], |message| {
+    let len = line.transmit(0, &node, 0, &mut sent).unwrap().unwrap();
+    messages(&sent[..len], |message| {
         let Body::Hello(hello) = message.body else { panic!("not a greeting") };
         assert_eq!((hello.start, hello.mark, hello.resumed), (40, 9, true));
         assert_eq!((message.epoch, hello.next), (epoch.number, 40 * 3));
@@ -601,7 +607,7 @@ fn an_exchange_goes_on_where_its_node_stands() {
 }
 
 #[test]
-fn a_node_moved_behind_the_back_of_its_exchange_falls_silent() {
+fn a_node_changed_outside_its_exchange_falls_silent() {
     let moves: [fn(&mut Party); 3] = [
         |a| a.node = gt(0),
         |a| a.node.restart(Epoch { number: 1 << 16, mark: 1 }, a.node.state().round),
@@ -615,22 +621,22 @@ fn a_node_moved_behind_the_back_of_its_exchange_falls_silent() {
         talk(&mut a, &mut b, 50);
         change(&mut a);
         assert_eq!(a.line.advance(&mut a.node, 50 * TURN), Step::Mismatch);
-        assert_eq!((a.speak(51 * TURN), a.line.deadline()), (vec![], Micros::MAX));
-        // So its neighbour goes on without it.
+        assert_eq!((a.send(51 * TURN), a.line.deadline()), (vec![], Micros::MAX));
+        // So its neighbour continues without it.
         let later = 60 * TURN + TIMING.silence;
-        b.speak(later);
+        b.send(later);
         assert_eq!(b.standing(), Standing::Dead);
     }
 }
 
 #[test]
-fn alone_a_node_sends_nothing_and_goes_on() {
+fn a_node_without_neighbours_sends_nothing_and_continues() {
     let scheme = Scheme::LocalGradient;
     let identity =
         Identity::new(7, quadratic(0).dimensions(), scheme, &config(0), CHUNK as u32, 100);
     let mut node = lg(0);
     let mut line = Line::new(Settings { identity, ..settings(0) }, &[], &node, 0).unwrap();
-    // Without neighbours nothing is sent, and rounds go on all the same.
+    // Without neighbours nothing is sent, and rounds still continue.
     while line.advance(&mut node, 0) == Step::Compute {
         node.compute(&mut scratch()).unwrap();
         assert_eq!(line.transmit(0, &node, 0, &mut [0; 500]), Ok(None));
@@ -655,9 +661,9 @@ fn a_wrong_link_and_a_short_buffer_are_refused_by_name_and_change_nothing() {
 }
 
 #[test]
-fn memory_is_what_neighbours_times_chunks_need() {
+fn memory_grows_with_neighbours_times_chunks() {
     use std::mem::size_of;
-    // Per neighbour its window of chunks, per link a frame, and a little bookkeeping.
+    // A window of chunks per neighbour, a frame per link, and a little bookkeeping.
     const LARGE: usize = wire::message_len(392) + SEAL_LONGEST;
     let size = size_of::<Exchange<4, 3, 392, 4>>();
     let needed = 4 * (4 * 392 * 4) + 3 * LARGE;
@@ -677,7 +683,7 @@ fn without_the_key_nothing_changes() {
             let mut out = vec![0; 500];
             let message = Message { version: VERSION, sender: 1, session: 41, epoch: 0, body };
             let len = wire::encode(&message, &seal, &mut out).unwrap();
-            a.hear(&out[..len], 9);
+            a.receive(&out[..len], 9);
         }
     }
     assert_eq!((a.fingerprint(), a.line.counters().corrupt), (state, 4));
@@ -689,7 +695,7 @@ fn without_the_key_nothing_changes() {
     assert_eq!(a.standing(), Standing::Met);
 }
 
-/// The answers in what an exchange that does not start says to some requests.
+/// The answers of an exchange that does not start to some requests.
 fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)> {
     let (node, mut found) = (gt(0), Vec::new());
     for (tag, &(to, ask)) in (1..).zip(requests) {
@@ -697,7 +703,7 @@ fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)
         let request = Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body };
         line.receive(1, &encode(&request), 0).unwrap();
         let mut buffer = [0; Line::BUFFER];
-        assert_eq!(line.transmit(0, &node, 0, &mut buffer), Ok(None), "nobody asked there");
+        assert_eq!(line.transmit(0, &node, 0, &mut buffer), Ok(None), "no request came from there");
         while let Some(len) = line.transmit(1, &node, 0, &mut buffer).unwrap() {
             messages(&buffer[..len], |message| {
                 let Body::Reply(reply) = message.body else { panic!("not a reply") };
@@ -710,7 +716,7 @@ fn refusals(line: &mut Line, requests: &[(u32, Ask)]) -> Vec<(u32, u32, Trouble)
 }
 
 #[test]
-fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
+fn a_node_that_does_not_start_answers_every_request_with_the_reason() {
     let variable = Variable::Outer;
     let asks = [
         Ask::Start,
@@ -723,7 +729,7 @@ fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
     ];
     let trouble = Trouble::from(BlobError::Corrupt);
     assert_eq!(trouble, Trouble { cause: Cause::Corrupt, needed: 0, found: 0 });
-    // It does not know its number: it answers as whoever is asked.
+    // It does not know its number: it answers as the node in the request.
     let mut line = Line::vacant();
     line.decline(None, trouble);
     let requests: Vec<_> = (5..).zip(asks).collect();
@@ -732,7 +738,7 @@ fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
     // It knows its number: it answers for itself only.
     line.decline(Some(7), trouble);
     assert_eq!(refusals(&mut line, &requests), [(7, 3, trouble)]);
-    // Whoever starts after all is no longer in trouble.
+    // A node that starts after all no longer reports trouble.
     let node = gt(0);
     line.start(settings(0), &[peer(1)], &node, 0).unwrap();
     let mut party = Party { node, line };
@@ -742,16 +748,31 @@ fn a_node_that_does_not_start_says_why_whatever_it_is_asked() {
 }
 
 #[test]
-fn what_is_short_is_named() {
+fn troubles_say_how_much_is_missing() {
     let room = |name, needed, room| Trouble::from(BlobError::Capacity { name, needed, room });
     for (name, cause, text) in [
-        ("floats of memory", Cause::Floats, "its blob needs 9 floats of memory, its image has 8"),
-        ("neighbours", Cause::Neighbours, "its blob has 9 neighbours, its image has room for 8"),
-        ("links", Cause::Links, "its blob needs 9 links, its board has 8"),
+        (
+            "floats of memory",
+            Cause::Floats,
+            "its blob needs 9 floats of memory, its image has 8: \
+             use a smaller problem, or a board with more RAM",
+        ),
+        (
+            "neighbours",
+            Cause::Neighbours,
+            "its blob has 9 neighbours, its image has room for 8: \
+             use a topology with fewer neighbours",
+        ),
+        (
+            "links",
+            Cause::Links,
+            "its blob needs 9 links, its board has 8: \
+             use a topology with fewer neighbours, or route frames through the host",
+        ),
         (
             "floats per chunk",
             Cause::Chunk,
-            "its blob's chunks have 9 floats, its image has room for 8",
+            "its blob's chunks have 9 floats, its image has room for 8: use smaller chunks",
         ),
     ] {
         let trouble = room(name, 9, 8);

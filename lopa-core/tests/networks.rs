@@ -1,4 +1,4 @@
-//! Nodes in one memory: the exchange of a round, and what it refuses.
+//! Nodes in one process: the exchange of a round, and what it refuses.
 
 mod common;
 
@@ -12,7 +12,7 @@ const fn edge(node: u32, neighbour: u32) -> Edge {
 const PATH: [Edge; 4] = [edge(0, 1), edge(1, 0), edge(1, 2), edge(2, 1)];
 
 #[test]
-fn room_decides_the_passes_not_the_bits() {
+fn the_room_changes_the_number_of_passes_but_no_bit() {
     macro_rules! check {
         ($make:ident) => {{
             let mut by_hand = [0, 1, 2].map($make);
@@ -45,7 +45,7 @@ fn room_decides_the_passes_not_the_bits() {
 }
 
 #[test]
-fn bad_networks_are_refused_before_anyone_moves() {
+fn bad_networks_are_refused_before_any_node_changes() {
     let mut nodes = [0, 1, 2].map(gt);
     let mut room = [0.0; 60];
     let refused = |nodes: &mut [_], edges: &[Edge], room: &mut [f32]| {

@@ -1,4 +1,4 @@
-//! A node's rounds: their order, their chunks, what they count, and how they end when numbers explode.
+//! A node's rounds: their order, chunks and counters, and divergence.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn a_round_is_compute_then_mix() {
     assert_eq!((node.phase(), node.state().round), (Phase::Mixing { next: 0 }, 0));
     node.mix_with([]).unwrap();
     assert_eq!((node.phase(), node.state().round), (Phase::Ready, 1));
-    // With no round open there is nothing to mix, and nothing changes.
+    // Between rounds there is nothing to mix, and nothing changes.
     let after = bits(&node);
     assert_eq!(node.mix_with([]), Err(NodeError::OutOfTurn));
     assert_eq!((bits(&node), node.state().round), (after, 1));
@@ -109,7 +109,7 @@ fn chunks_that_do_not_fit_change_nothing() {
     let error = NodeError::Length { name: "neighbour's y", needed: N, found: 0 };
     assert_eq!(node.mix_with([short]), Err(error));
     assert_eq!((bits(&node), node.phase()), (before, Phase::Mixing { next: 2 }));
-    // LG sends no y, so none is asked for.
+    // LG sends no y, so none is required.
     let mut node = lg(0);
     node.compute(&mut scratch()).unwrap();
     node.mix_with([short]).unwrap();
@@ -148,19 +148,19 @@ fn memory_of_the_wrong_size_is_refused_by_name() {
 }
 
 #[test]
-fn a_problem_s_workspace_is_asked_for() {
+fn too_small_a_workspace_is_refused() {
     let samples = Samples::new(Features::U8(&[1, 2, 3, 4]), 2, Labels::Real(&[1.0, 2.0])).unwrap();
     let ridge = Ridge::new(samples, samples).unwrap();
     let mut node = LgNode::<_, 2, 2>::local_gradient(ridge, config(0), [0.0; 2]).unwrap();
     let mut scratch = Scratch { direction: [0.0; 2], workspace: [0.0; 1] };
     let error = NodeError::Length { name: "workspace", needed: 2, found: 1 };
     assert_eq!(node.compute(&mut scratch), Err(error));
-    // More than enough is enough.
+    // A larger one is accepted.
     node.compute(&mut Scratch { direction: [0.0; 2], workspace: [0.0; 7] }).unwrap();
 }
 
 #[test]
-fn every_oracle_is_asked_once_a_round() {
+fn every_oracle_is_evaluated_once_per_round() {
     let mut node = gt(0);
     for _ in 0..7 {
         node.compute(&mut scratch()).unwrap();
@@ -171,7 +171,7 @@ fn every_oracle_is_asked_once_a_round() {
 }
 
 #[test]
-fn sharing_batches_is_another_trajectory() {
+fn sharing_batches_changes_the_trajectory() {
     let pixels: Vec<u8> = (0..60).map(|i| (i * 37 % 256) as u8).collect();
     let targets: Vec<f32> = (0..20).map(|i| (i % 7) as f32).collect();
     let samples = Samples::new(Features::U8(&pixels), 3, Labels::Real(&targets))
@@ -194,7 +194,7 @@ fn sharing_batches_is_another_trajectory() {
     assert_ne!(run(Sharing::Independent), run(Sharing::PerLevel));
 }
 
-/// Runs a broken problem with both schemes and checks that it stops as it should.
+/// Runs a broken problem with both schemes and checks that the node stops correctly.
 fn stops_with(bad: Bad, variable: Variable) {
     let error = NodeError::Diverged(Divergence { round: 2, variable });
     macro_rules! check {
@@ -206,7 +206,7 @@ fn stops_with(bad: Bad, variable: Variable) {
             }
             let (x, y) = (node.state().x.to_vec(), node.state().y.to_vec());
             let mut node = {
-                // The same state on a problem that has gone bad.
+                // The same state on a broken problem.
                 let mut bytes = [0; 256];
                 let len = node.save(&mut bytes).unwrap();
                 node = $node;
@@ -218,7 +218,7 @@ fn stops_with(bad: Bad, variable: Variable) {
             assert_eq!((node.state().x, node.state().y), (&x[..], &y[..]));
             let s = node.state();
             assert!([s.x, s.theta, s.v, s.z, s.y].concat().iter().all(|a| a.is_finite()));
-            // It stays stopped, and nothing but a restart or a checkpoint wakes it.
+            // It stays stopped until a restart or a checkpoint.
             assert_eq!(node.compute(&mut scratch()), Err(error));
             assert_eq!(node.mix(&[0.0; N], &[0.0; N]), Err(error));
             assert_eq!(node.mix_with([]), Err(error));
@@ -265,7 +265,7 @@ fn a_bad_number_from_a_neighbour_never_enters() {
 }
 
 #[test]
-fn steps_too_large_end_in_a_report_not_in_nan() {
+fn too_large_steps_are_reported_as_divergence() {
     let mut config = config(0);
     config.steps = StepSizes::new(0.2, 3.0, 0.3, 0.5, 0.6).unwrap();
     let mut node = GtNode::<_, N, P>::gradient_tracking(quadratic(0), config, [0.5; N]).unwrap();

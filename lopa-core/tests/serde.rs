@@ -1,4 +1,4 @@
-//! Settings survive a trip through a file, and bad ones do not enter through it.
+//! Settings round-trip through a file, and bad ones are refused.
 
 use lopa_core::batch::{BatchSize, Sampler};
 use lopa_core::node::{Config, Scheme};

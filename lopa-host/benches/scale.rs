@@ -1,4 +1,4 @@
-//! A hundred times as many nodes: the time of a node and round, and its memory, must stay about the same.
+//! With a hundred times as many nodes, time per node and round and memory per node must stay about the same.
 
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -14,15 +14,15 @@ use lopa_host::data::{Shard, synthetic::Recipe};
 use lopa_host::network::Simulation;
 use lopa_host::topology::Topology;
 
-/// What we promise: a node of the large network costs at most so many times one of the small.
+/// The promised bound: a node of the large network costs at most this many times as much as one of the small network.
 const WANTED: f64 = 1.5;
 const SCHEME: Scheme = Scheme::GradientTracking;
 const RECIPE: Recipe = Recipe { features: 16, relevant: 4, samples: 20, seed: 1 };
 
-/// What one node takes.
+/// The cost of one node.
 struct Cost {
     microseconds: f64,
-    /// By which the process grew, where the system tells.
+    /// The growth of the process in bytes, if the system reports it.
     resident: Option<f64>,
 }
 
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn compare() -> Result<f64, Box<dyn Error>> {
-    // The large one first: memory that was freed once would hide what it takes.
+    // The large network first: reused memory would hide its growth.
     let large = measure(100, 60)?;
     let small = measure(10, 6_000)?;
     let width = RECIPE.features;
@@ -84,7 +84,7 @@ fn measure(side: u32, rounds: usize) -> Result<Cost, Box<dyn Error>> {
 
 /// The process's resident bytes, on Linux.
 fn resident() -> Option<u64> {
-    // Pages; they have 4 KiB on nearly every machine.
+    // In pages, which have 4 KiB on nearly every machine.
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(4_096 * text.split_whitespace().nth(1)?.parse::<u64>().ok()?)
 }

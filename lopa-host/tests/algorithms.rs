@@ -63,7 +63,7 @@ fn every_algorithm_runs_from_a_file_learns_and_counts() {
         };
         let cost = name.about().cost;
         if name == AlgorithmName::Vrdbo {
-            // Nothing lies before the first round; and of two series at 4.5 products each.
+            // The first round has no previous point; after it, both points are evaluated, with 4.5 products each.
             assert!((inner - 119.0 / 60.0).abs() < 1e-9 && (hessian - 9.0).abs() < 1.0);
         } else {
             assert_eq!(inner, wanted(cost.inner_gradients, 0.0), "{name}");
@@ -84,7 +84,7 @@ fn every_algorithm_runs_from_a_file_learns_and_counts() {
         let state: serde_json::Value = serde_json::from_str(&state).unwrap();
         let node = &state["nodes"][1];
         assert_eq!(node["theta"].as_array().unwrap().len(), 24);
-        // What does not exist is not there.
+        // Variables that an algorithm does not have are not written.
         assert_eq!(node.get("v").is_none(), name.is_single_level(), "{name}");
         assert_eq!(node.get("dual").is_some(), name == AlgorithmName::Slam);
         if name.is_single_level() {
@@ -94,7 +94,7 @@ fn every_algorithm_runs_from_a_file_learns_and_counts() {
 }
 
 #[test]
-fn exact_figures_exist_as_far_as_the_variables_do() {
+fn exact_metrics_exist_where_their_variables_do() {
     let dir = tempfile::tempdir().unwrap();
     let all = ("record_every = 20", "record_every = 60\nmetrics = \"all\"");
     for name in [AlgorithmName::Spdb, AlgorithmName::Slam, AlgorithmName::Dgd, AlgorithmName::Dsgt]
@@ -109,12 +109,12 @@ fn exact_figures_exist_as_far_as_the_variables_do() {
         let tracks = matches!(name, AlgorithmName::Spdb | AlgorithmName::Dsgt);
         assert_eq!(last("tracking").is_some(), tracks, "{name}");
         assert!(last("lyapunov").is_none());
-        assert!(last("consensus").unwrap() > 0.0, "{name}: of theta where x is fixed");
+        assert!(last("consensus").unwrap() > 0.0, "{name}: no consensus error");
     }
 }
 
 #[test]
-fn a_stop_leaves_no_trace_and_threads_change_nothing() {
+fn stops_and_threads_change_no_bit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     for name in [AlgorithmName::Vrdbo, AlgorithmName::Slam, AlgorithmName::MaDsbo] {
@@ -129,7 +129,7 @@ fn a_stop_leaves_no_trace_and_threads_change_nothing() {
         let counts = |folder: &str| column(&path.join(folder), "hessian_vectors");
         assert_eq!(counts("whole"), counts("parts"), "{name}");
     }
-    // Another algorithm does not go on from there.
+    // Another algorithm cannot resume it.
     let other = write(path, AlgorithmName::Spdb, &[]);
     let output = lopa(path, &["run", &other, "--out", "parts", "--resume"]);
     assert_eq!(output.status.code(), Some(2));
@@ -157,7 +157,7 @@ fn algorithms_are_compared_and_swept() {
 }
 
 #[test]
-fn what_only_lopa_does_is_refused_for_others() {
+fn options_of_lopa_are_refused_for_other_algorithms() {
     let dir = tempfile::tempdir().unwrap();
     let path = write(dir.path(), AlgorithmName::Slam, &[("[run]", "[links]\nbaud = 9600\n[run]")]);
     let output = lopa(dir.path(), &["run", &path, "--out", "x"]);
@@ -170,7 +170,7 @@ fn what_only_lopa_does_is_refused_for_others() {
 }
 
 #[test]
-fn divergence_of_any_algorithm_is_status_1() {
+fn divergence_of_any_algorithm_exits_with_status_1() {
     let dir = tempfile::tempdir().unwrap();
     let wild = ("beta = 0.05", "beta = 500.0");
     let path = write(dir.path(), AlgorithmName::MaDsbo, &[wild]);
@@ -196,7 +196,7 @@ fn the_list_and_the_pages_name_every_algorithm() {
         assert_eq!(cells[5], about.cost.hessian_vectors, "{name}");
         assert_eq!(cells[6], about.cost.vectors, "{name}");
         assert!(cells[7] == about.source || cells[7] == "the same", "{name}");
-        // What it prints for a file is a file.
+        // The example that it prints is a valid file.
         let own = good(dir.path(), &["algorithms", name.word()]);
         assert!(own.contains(about.source), "{own}");
         let (_, table) = own.split_once("[algorithm]").unwrap();
@@ -213,7 +213,7 @@ fn the_list_and_the_pages_name_every_algorithm() {
 }
 
 #[test]
-fn step_sizes_are_found_with_the_same_budget_for_all() {
+fn tune_gives_every_algorithm_the_same_budget() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     for name in [AlgorithmName::LopaLg, AlgorithmName::Dgd] {

@@ -1,4 +1,4 @@
-//! Bars of labels: as high as their counts, whatever they are, and there where runs and studies show them.
+//! Bar charts of labels: their heights, and their place in runs and studies.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn bars(parts: &[&str], counts: &[&[usize]]) -> Bars {
     }
 }
 
-/// A piece of a bar: what it says of itself, its colour, and from where to where it reaches.
+/// A segment of a bar: its description, colour and extent.
 struct Piece {
     says: String,
     colour: String,
@@ -34,7 +34,7 @@ fn number(node: Node<'_, '_>, name: &str) -> f64 {
     node.attribute(name).unwrap().parse().unwrap()
 }
 
-/// The pieces of all bars; what is drawn is on the paper.
+/// The segments of all bars; checks that they are within the picture.
 fn pieces(svg: &str) -> Vec<Piece> {
     let document = Document::parse(svg).unwrap();
     let [wide, high] = ["width", "height"].map(|name| number(document.root_element(), name));
@@ -57,7 +57,7 @@ fn pieces(svg: &str) -> Vec<Piece> {
     all
 }
 
-/// The words, without those that only show under a pointer.
+/// The text, without tooltips.
 fn words(svg: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap();
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
@@ -65,13 +65,13 @@ fn words(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn pieces_are_as_high_as_their_counts_and_stand_on_one_another() {
+fn bar_segments_are_stacked_and_as_high_as_their_counts() {
     let svg = bars(&["cat", "cow", "dog"], &[&[300, 0, 100], &[50, 0, 150]]).svg();
     assert_eq!(svg, bars(&["cat", "cow", "dog"], &[&[300, 0, 100], &[50, 0, 150]]).svg());
     assert!(png(&svg, 1.0).unwrap().starts_with(b"\x89PNG"));
     let pieces = pieces(&svg);
     let of = |says: &str| pieces.iter().find(|piece| piece.says == says).unwrap();
-    // Nobody has a cow, but everybody may ask for its colour.
+    // No node has a cow, but the legend still shows its colour.
     assert_eq!(pieces.len(), 4);
     assert!(words(&svg).iter().any(|word| word == "cow"), "{:?}", words(&svg));
     let sample = of("node 0, cat: 300").height / 300.0;
@@ -104,7 +104,7 @@ fn ten_classes_have_ten_colours() {
 }
 
 #[test]
-fn one_node_many_nodes_and_none() {
+fn bars_for_one_node_many_nodes_and_no_nodes() {
     assert_eq!(pieces(&bars(&["a"], &[&[7]]).svg()).len(), 1);
     let many: Vec<&[usize]> =
         (0..100).map(|node| if node % 2 == 0 { &[3, 4][..] } else { &[0, 9] }).collect();
@@ -116,10 +116,10 @@ fn one_node_many_nodes_and_none() {
     lefts.dedup();
     assert_eq!(lefts.len(), 100);
     assert!(lefts.windows(2).all(|two| two[0] + pieces_of_many[0].width < two[1]));
-    // Not all hundred have room for their number.
+    // There is no room for the numbers of all hundred nodes.
     let numbers = words(&svg).iter().filter(|word| word.parse::<u32>().is_ok()).count();
     assert!(numbers < 40, "{:?}", words(&svg));
-    // Nothing to show is shown as such; rows that are short or long do no harm.
+    // An empty chart says so; rows that are too short or too long do no harm.
     for strange in
         [bars(&[], &[]), bars(&["a"], &[&[]]), bars(&["a"], &[&[0], &[0]]), bars(&[], &[&[3]])]
     {
@@ -130,7 +130,7 @@ fn one_node_many_nodes_and_none() {
 }
 
 #[test]
-fn names_stay_words() {
+fn names_are_escaped() {
     let hostile = "<script>alert('1')</script> ]]> & \"quoted\" \u{0}\u{1b}\n--> é 漢字";
     let name = hostile.repeat(5);
     let all = Bars {
@@ -149,7 +149,7 @@ fn names_stay_words() {
 }
 
 #[test]
-fn the_bars_of_a_network_are_its_deal() {
+fn the_bars_of_a_network_show_its_partition() {
     let prepared = |changes: &[(&str, &str)]| {
         Prepared::new(Experiment::parse(&network(changes)).unwrap()).unwrap()
     };
@@ -162,7 +162,7 @@ fn the_bars_of_a_network_are_its_deal() {
         let total = shard.train.len() + shard.validation.len();
         assert_eq!((counts.iter().sum::<usize>(), counts), (total, &shard.counts()));
     }
-    // Samples that both levels have are there once.
+    // Samples used by both levels are counted once.
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("a.csv");
     let rows: String = (0..60).map(|row| format!("{},{row},{}\n", row % 2, row * row)).collect();
@@ -170,7 +170,7 @@ fn the_bars_of_a_network_are_its_deal() {
     let source = format!("source = \"csv\"\nfile = {file:?}\nvalidation = \"same\"");
     let own = prepared(&[("source = \"synthetic\"", &source)]);
     let Drawing::Bars(bars) = labels(&own).unwrap().drawing else { panic!("no bars") };
-    // A sixth is kept to judge by.
+    // A sixth is kept for validation.
     assert_eq!(bars.counts.iter().flatten().sum::<usize>(), 50);
     let quadratic = "kind = \"quadratic\"\nouter = 3\ninner = 2";
     assert!(labels(&prepared(&[("kind = \"logistic\"", quadratic)])).is_none());

@@ -1,4 +1,4 @@
-//! `lopa shard --board`: what fits a board, and what is said of what does not.
+//! `lopa shard --board`: what fits a board, and how the command reports what does not.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn a_ring_fits_every_board() {
 }
 
 #[test]
-fn what_does_not_fit_a_board_is_refused_and_nothing_is_written() {
+fn a_network_that_does_not_fit_a_board_is_refused_and_nothing_is_written() {
     let logistic = "{ kind = \"logistic\" }";
     // 4n floats and more.
     let large = "{ kind = \"quadratic\", outer = 11000, inner = 4, heterogeneity = 0.5 }";

@@ -1,4 +1,4 @@
-//! Files of every form, good and bad: what is read, and what a user is told.
+//! Data files in every format, good and bad: what is read, and which errors are reported.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ use lopa_host::data::{
 };
 use tempfile::TempDir;
 
-/// A folder of files, gone after the test.
+/// A folder of files, removed after the test.
 struct Folder(TempDir);
 
 impl Folder {
@@ -79,7 +79,7 @@ const EMPTY: &str = ": contains no samples: at least one is needed";
 const MISSING: &str = ": there is no such file, plain or with .gz: check the folder and the name";
 
 #[test]
-fn gzipped_or_not_is_told_by_the_content() {
+fn gzip_is_detected_by_content() {
     let folder = Folder::new();
     let text = "1,2,3\n0,4,5\n";
     let plain = csv::read(folder.file("a.csv.gz", text), LabelKind::Binary).unwrap();
@@ -112,7 +112,7 @@ fn damaged_gzip_is_refused_whatever_is_inside() {
 }
 
 #[test]
-fn missing_files_folders_and_empty_files() {
+fn missing_files_missing_folders_and_empty_files_are_refused() {
     let folder = Folder::new();
     let missing = folder.0.path().join("missing.csv");
     assert_eq!(words(&missing, csv::read(&missing, LabelKind::Real)), MISSING);
@@ -163,7 +163,7 @@ fn mnist_reads_the_four_files() {
 }
 
 #[test]
-fn bad_idx_files() {
+fn bad_idx_files_are_refused() {
     let folder = Folder::new();
     let good = folder.file("images", images(2));
     let named = folder.file("labels", labels(&[3, 4]));
@@ -177,7 +177,7 @@ fn bad_idx_files() {
         (images(2)[..23].to_vec(), ": has 7 of the 8 bytes that its header promises"),
         ([images(2), vec![0]].concat(), ": has more than the 8 bytes that its header promises"),
         (idx(2051, &[0, 28, 28], &[]), EMPTY),
-        // What a header claims costs nothing.
+        // No memory is reserved for what a header claims.
         (idx(2051, &[huge, 1, 1], &[7]), ": has 1 of the 268435456 bytes"),
         (idx(2051, &[huge, 28, 28], &[7]), large),
         (idx(2051, &[u32::MAX; 3], &[7]), large),
@@ -259,7 +259,7 @@ fn covtype_names_its_classes() {
 }
 
 #[test]
-fn csv_takes_what_people_write() {
+fn csv_accepts_common_variants() {
     let folder = Folder::new();
     let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
     let plain = read("1,2,-3e2\n0,.5,6\n", LabelKind::Binary);
@@ -313,7 +313,7 @@ fn bad_csv_is_named_by_line_and_column() {
     let binary = folder.file("binary.csv", [b'1', b',', 0xff, b'\n']);
     let text = fault(csv::read(&binary, LabelKind::Real));
     assert_eq!(text, ", line 1: is not text: expected lines of numbers");
-    // A few kilobytes that unpack to a line without an end.
+    // A few kilobytes that unpack to an endless line.
     let bomb = folder.file("bomb.csv", gzip(vec![b'1'; (1 << 24) + 5]));
     let text = fault(csv::read(&bomb, LabelKind::Real));
     assert!(text.starts_with(", line 1: a line is larger than 16777216"), "{text}");
@@ -358,7 +358,7 @@ fn libsvm_is_sparse_and_counts_from_one() {
 }
 
 #[test]
-fn a_folder_a_node() {
+fn one_folder_per_node() {
     let folder = Folder::new();
     folder.file("node-0/train.csv", "y,a\n2,1\n0,2\n");
     folder.file("node-0/val.csv.gz", gzip("1,3\n"));
@@ -370,7 +370,7 @@ fn a_folder_a_node() {
     assert_eq!((shards[0].train.len(), shards[0].validation.len()), (2, 1));
     assert_eq!(shards[0].test.as_ref().unwrap().values(), &Values::Floats(vec![4.0]));
     assert!(shards[1].test.is_none());
-    // Everyone knows the classes of all.
+    // Every node knows all classes.
     assert_eq!((shards[0].counts(), shards[1].counts()), (vec![1, 1, 1], vec![2, 0, 0]));
 
     let error = load(3).unwrap_err();
@@ -387,7 +387,7 @@ fn a_folder_a_node() {
 }
 
 #[test]
-fn two_parts_must_go_together() {
+fn training_and_test_sets_must_match() {
     let folder = Folder::new();
     let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
     let train = read("0,1,2\n1,3,4\n", LabelKind::Class);
@@ -417,7 +417,7 @@ fn two_parts_must_go_together() {
 }
 
 #[test]
-fn a_table_checks_what_it_is_given() {
+fn a_table_checks_its_input() {
     let classes = |count: i16| (0..count).map(|i| lopa_host::data::Class::new(i, "c")).collect();
     let new = |labels: Vec<u8>, values, count| {
         Table::new(values, 2, Targets::Class(labels), classes(count))

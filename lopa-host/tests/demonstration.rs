@@ -1,4 +1,4 @@
-//! `lopa` alone: what a newcomer sees in the first minute.
+//! `lopa` without a command: the demonstration that a new user sees first.
 
 use std::process::{Command, Output};
 
@@ -30,7 +30,7 @@ fn the_fleet_learns_what_no_node_knows() {
 }
 
 #[test]
-fn a_seed_repeats_to_the_letter_and_a_pipe_gets_no_bar() {
+fn a_seed_repeats_the_output_and_a_pipe_gets_no_progress_bar() {
     let arguments = ["--nodes", "3", "--rounds", "50", "--seed", "9"];
     let (a, b) = (lopa(&arguments), lopa(&arguments));
     assert_eq!(a, b);
@@ -39,7 +39,7 @@ fn a_seed_repeats_to_the_letter_and_a_pipe_gets_no_bar() {
 }
 
 #[test]
-fn the_example_is_the_experiment_that_was_shown() {
+fn the_example_file_reproduces_the_demonstration() {
     let example = lopa(&["example"]);
     assert!(example.status.success());
     let dir = tempfile::tempdir().unwrap();
@@ -53,7 +53,7 @@ fn the_example_is_the_experiment_that_was_shown() {
 }
 
 #[test]
-fn bad_usage_is_two() {
+fn bad_usage_exits_with_status_2() {
     for arguments in [&["--nodes", "0"][..], &["--nodes", "many"], &["--rounds", "0"], &["--wat"]] {
         let output = lopa(arguments);
         assert_eq!(output.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! Fetching data sets, from servers on this very machine that do all that servers do. Nothing here needs a network.
+//! Fetching data sets from local servers that misbehave in every way. No network is needed.
 
 use std::fs;
 use std::net::TcpStream;
@@ -35,7 +35,7 @@ fn fetch(set: &Original, folder: &Path) -> Result<(), FetchError> {
 const SIZE: u32 = 300_000;
 
 #[test]
-fn a_file_comes_once() {
+fn a_file_is_downloaded_once() {
     let bytes = noise(SIZE);
     for habit in [
         plain(&bytes),
@@ -57,12 +57,12 @@ fn a_file_comes_once() {
         assert_eq!(fs::read(inner.join("noise.bin")).unwrap(), bytes);
         assert_eq!(names(&inner), ["noise.bin"]);
         fetch(&set, &inner).unwrap();
-        assert_eq!(server.asked(), [None], "it is not fetched again");
+        assert_eq!(server.asked(), [None], "it was fetched again");
     }
 }
 
 #[test]
-fn a_connection_that_ends_is_taken_up_where_it_ended() {
+fn an_interrupted_download_is_continued() {
     let bytes = noise(SIZE);
     for (silent, chunked) in [(false, false), (true, false), (false, true)] {
         let habit = Habit { cut: Some(110_000), silent, chunked, ..plain(&bytes) };
@@ -79,7 +79,7 @@ fn a_connection_that_ends_is_taken_up_where_it_ended() {
 }
 
 #[test]
-fn a_server_without_ranges_gives_all_or_nothing() {
+fn a_server_without_ranges_restarts_the_download() {
     let bytes = noise(SIZE);
     let lame = Habit { ranges: false, ..plain(&bytes) };
     let broken = Server::new([("noise.bin", Habit { cut: Some(1_000), ..lame.clone() })]);
@@ -92,7 +92,7 @@ fn a_server_without_ranges_gives_all_or_nothing() {
     assert!(!path.exists() && fs::read(&part).unwrap() == bytes[..1_000]);
     assert!(!error.is_local());
 
-    // The next try meets a server that is whole but cannot go on in the middle.
+    // The next try meets a server that has the whole file but does not support ranges.
     let server = Server::new([("noise.bin", lame)]);
     fetch(&set(&bytes, &[server.url("noise.bin")]), folder.path()).unwrap();
     assert_eq!(server.asked(), [Some(1_000)]);
@@ -101,12 +101,12 @@ fn a_server_without_ranges_gives_all_or_nothing() {
 }
 
 #[test]
-fn what_an_earlier_try_left_is_used_if_it_is_right() {
+fn a_partial_download_is_reused_if_it_is_correct() {
     let bytes = noise(SIZE);
     let (third, all) = (&bytes[..100_000], u64::from(SIZE));
     let other = vec![7; SIZE as usize + 9];
     let elsewhere = Habit { elsewhere: true, ..plain(&bytes) };
-    // What is there, how the server behaves, whether the size is known, and what the server is asked.
+    // What is on disk, how the server behaves, whether the size is known, and what is requested.
     for (left, habit, known, asked) in [
         (third, plain(&bytes), true, vec![Some(100_000)]),
         (&bytes[..], plain(&bytes), true, vec![]),
@@ -131,7 +131,7 @@ fn what_an_earlier_try_left_is_used_if_it_is_right() {
 }
 
 #[test]
-fn the_next_server_is_asked_when_one_fails() {
+fn the_next_server_is_tried_when_one_fails() {
     let bytes = noise(SIZE);
     let mut wrong = bytes.clone();
     wrong[77_777] ^= 1;
@@ -144,16 +144,16 @@ fn the_next_server_is_asked_when_one_fails() {
         ("cut", Habit { cut: Some(200_000), ranges: false, ..plain(&bytes) }),
         ("right", plain(&bytes)),
     ]);
-    // The client's end of a connection: nothing listens there, and as long as it is open nobody else can.
+    // The client's end of a connection: nothing listens on this port, and nothing else can while it is open.
     let taken = TcpStream::connect(server.address.trim_start_matches("http://")).unwrap();
-    let nobody = taken.local_addr().unwrap();
+    let closed = taken.local_addr().unwrap();
     let bad = ["wrong", "page", "gone", "busy", "short", "endless"];
     let mut urls: Vec<String> = bad.iter().map(|name| server.url(name)).collect();
-    urls.push(format!("http://{nobody}/noise.bin"));
+    urls.push(format!("http://{closed}/noise.bin"));
     let folder = tempfile::tempdir().unwrap();
 
     let error = fetch(&set(&bytes, &urls), folder.path()).unwrap_err().to_string();
-    assert!(names(folder.path()).is_empty(), "nothing wrong is kept");
+    assert!(names(folder.path()).is_empty(), "a bad file was kept");
     for text in [
         "/gone: status 404: the file is no longer there",
         "/wrong: sent 300000 bytes with a wrong checksum",
@@ -161,7 +161,7 @@ fn the_next_server_is_asked_when_one_fails() {
         "/busy: status 503",
         "/short: sent 5000 bytes with a wrong checksum",
         "/endless: sent more than 3448576 bytes",
-        &format!("http://{nobody}/noise.bin: "),
+        &format!("http://{closed}/noise.bin: "),
         "https://noise.example/home",
         "`lopa data check noise --dir",
         folder.path().to_str().unwrap(),
@@ -169,7 +169,7 @@ fn the_next_server_is_asked_when_one_fails() {
         assert!(error.contains(text), "{text} is not in\n{error}");
     }
 
-    // What one server began, the last one completes.
+    // The last server completes what another one began.
     urls.extend([server.url("cut"), server.url("right")]);
     let mut failed = 0;
     fetch::fetch(&set(&bytes, &urls), folder.path(), &mut |event| {
@@ -198,7 +198,7 @@ fn a_file_that_is_not_the_original_is_left_alone() {
 }
 
 #[test]
-fn disks_that_do_not_take_it_are_named() {
+fn errors_of_the_disk_name_the_path() {
     let bytes = noise(SIZE);
     let server = Server::new([("noise.bin", plain(&bytes))]);
     let set = set(&bytes, &[server.url("noise.bin"), server.url("noise.bin")]);
@@ -217,12 +217,12 @@ fn disks_that_do_not_take_it_are_named() {
         let error = fetch(&set, folder.path()).unwrap_err();
         let text = error.to_string();
         assert!(error.is_local() && text.starts_with("the disk is full, "), "{text}");
-        assert_eq!(server.asked().len(), 1, "another server does not help");
+        assert_eq!(server.asked().len(), 1, "another server was tried in vain");
         assert!(!folder.path().join("noise.bin").exists());
     }
 }
 
-/// A gzipped text, published in one packing and served in another.
+/// A gzipped text, published with one compression and served with another.
 fn packed() -> (Vec<u8>, Original) {
     let text: Vec<u8> = (0..2_000).flat_map(|i| format!("{i},{}\n", i * i).into_bytes()).collect();
     let published = gzip(&text, 9);
@@ -237,7 +237,7 @@ fn packed() -> (Vec<u8>, Original) {
 }
 
 #[test]
-fn what_counts_in_a_packed_file_is_what_it_holds() {
+fn packed_files_are_compared_by_content() {
     let (text, mut set) = packed();
     for served in [gzip(&text, 9), gzip(&text, 1), text.clone()] {
         let server = Server::new([("rows.data.gz", plain(&served))]);
@@ -247,7 +247,7 @@ fn what_counts_in_a_packed_file_is_what_it_holds() {
         assert_eq!(fs::read(folder.path().join("rows.data.gz")).unwrap(), served);
         assert_eq!(fetch::check(&set, folder.path()).unwrap()[0].1, State::Right);
     }
-    // Unpacked by hand: nothing is asked of anyone.
+    // Unpacked by hand: nothing is requested.
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("rows.data"), &text).unwrap();
     set.files[0].urls.clear();
@@ -277,17 +277,17 @@ fn a_check_says_what_is_wrong() {
     }
     fs::write(&gz, &whole).unwrap();
     assert_eq!(state().1, State::Right);
-    assert_eq!(names(folder.path()), ["rows.data.gz"], "a check changes nothing");
+    assert_eq!(names(folder.path()), ["rows.data.gz"], "the check changed the folder");
 }
 
-/// An archive with these files, and one more that nobody wants, in places where nobody wants any.
+/// An archive with these files and one that is not needed, all at paths that try to escape the folder.
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, bytes) in files.iter().chain([&("readme.html", &b"<html>"[..])]) {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
-        // Past the checks of whoever writes archives properly.
+        // Bypasses the checks of the library that writes archives.
         let path = format!("../../escaped/{name}");
         header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
         header.set_cksum();
@@ -304,7 +304,7 @@ fn archived(bytes: &[u8], server: &Server) -> Original {
 }
 
 #[test]
-fn an_archive_is_unpacked_and_nothing_else() {
+fn lost_files_are_unpacked_again_and_damaged_ones_left_alone() {
     let (one, two) = (noise(5_000), noise(8_000)[5_000..].to_vec());
     let bytes = archive(&[("one.bin", &one), ("two.bin", &two)]);
     let server = Server::new([("a.tar.gz", plain(&bytes))]);
@@ -321,7 +321,7 @@ fn an_archive_is_unpacked_and_nothing_else() {
     assert_eq!(names(outer.path()), ["deep"]);
     assert_eq!(states(), [State::Right, State::Right, State::Right]);
 
-    // What is lost comes back from the archive; what is wrong is left alone.
+    // Missing files are restored from the archive; wrong ones are left alone.
     fs::remove_file(folder.join("one.bin")).unwrap();
     assert_eq!(states(), [State::Right, State::Missing, State::Right]);
     fetch(&set, &folder).unwrap();
@@ -345,7 +345,7 @@ fn an_archive_is_unpacked_and_nothing_else() {
 }
 
 #[test]
-fn an_archive_that_lacks_a_file_is_named() {
+fn an_archive_without_a_needed_file_is_named() {
     let bytes = archive(&[("one.bin", &noise(5_000)), ("two.bin", &noise(2_999))]);
     let mut damaged = bytes.clone();
     let middle = damaged.len() / 2;

@@ -1,4 +1,4 @@
-//! `lopa fleet`: emulated boards from the command line, and what is for real boards tried on emulated ones.
+//! `lopa fleet`: emulated boards, and the subcommands for real boards, tried on emulated ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn json(path: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The nodes of a state.json, without what `read` adds.
+/// The nodes of a state.json, without the fields that `read` adds.
 fn states(path: &Path) -> Vec<serde_json::Value> {
     let mut nodes = json(path)["nodes"].as_array().unwrap().clone();
     nodes.iter_mut().for_each(|node| drop(node.as_object_mut().unwrap().remove("round")));
@@ -25,7 +25,7 @@ fn states(path: &Path) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn mistakes_are_told_and_earlier_results_stay() {
+fn mistakes_are_reported_and_earlier_results_kept() {
     let dir = tempfile::tempdir().unwrap();
     let file = network(&[]);
     fs::write(dir.path().join("net.toml"), &file).unwrap();
@@ -88,7 +88,7 @@ fn mistakes_are_told_and_earlier_results_stay() {
 }
 
 #[test]
-fn flashing_says_what_it_would_run() {
+fn a_dry_run_of_flash_prints_its_commands() {
     let dir = tempfile::tempdir().unwrap();
     let nodes: Vec<String> = (0..4)
         .map(|node| {
@@ -114,7 +114,7 @@ fn flashing_says_what_it_would_run() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn an_emulated_fleet_leaves_what_a_run_leaves() {
+fn an_emulated_fleet_writes_the_files_of_a_run() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.toml"), network(&[])).unwrap();
     let output = lopa(dir.path(), &["run", "net.toml", "--out", "run"]);
@@ -138,7 +138,7 @@ fn an_emulated_fleet_leaves_what_a_run_leaves() {
     assert_eq!(account["metrics"], "simulation-of-the-same-bits");
     assert!(account["spoiled"].as_u64().unwrap() > 0, "{account}");
     assert!(fs::read_to_string(fleet.join("report.html")).unwrap().contains("mps2-an386"));
-    // The figures are the run's, but for seconds and traffic, which are the fleet's own.
+    // The metrics are those of the run, except for seconds and traffic, which are the fleet's own.
     let rows = |folder: &Path| -> Vec<Vec<String>> {
         let text = fs::read_to_string(folder.join("metrics.csv")).unwrap();
         text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
@@ -161,7 +161,7 @@ fn an_emulated_fleet_leaves_what_a_run_leaves() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_killed_node_is_off_and_the_rest_is_measured() {
+fn a_killed_node_is_off_and_the_others_are_measured() {
     let dir = tempfile::tempdir().unwrap();
     let file = network(&[("iterations = 60", "iterations = 150")]);
     fs::write(dir.path().join("net.toml"), file).unwrap();
@@ -190,9 +190,9 @@ fn a_killed_node_is_off_and_the_rest_is_measured() {
     assert_eq!(rounds, ["iteration", "0", "150"]);
 }
 
-/// Boards of a network, switched on, with the file that says where they are plugged in.
+/// The boards of a network, switched on, with a file that has their ports.
 fn boards(dir: &Path, links: &str, cords: impl Fn(u32) -> Vec<Cord>) -> Vec<Emulator> {
-    // So slow a line that the nodes are patient.
+    // A slow line makes the nodes' timeouts long.
     let file = format!(
         "{}\n[links]\nbaud = 9600\n{links}\n",
         network(&[("= 4", "= 3"), ("ring", "path")])
@@ -235,7 +235,7 @@ fn boards(dir: &Path, links: &str, cords: impl Fn(u32) -> Vec<Cord>) -> Vec<Emul
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_board_that_does_not_start_tells_status_why() {
+fn status_reports_why_a_board_does_not_start() {
     let dir = tempfile::tempdir().unwrap();
     let program = image::build(&image::folder(None), &EMULATED).unwrap();
     fs::write(dir.path().join("blob.bin"), [0; 64]).unwrap();
@@ -256,7 +256,7 @@ fn a_board_that_does_not_start_tells_status_why() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn boards_on_terminals_are_asked_stopped_started_and_read() {
+fn boards_on_serial_ports_are_queried_stopped_started_and_read() {
     let dir = tempfile::tempdir().unwrap();
     // A path of three: links 1 and 2 to the neighbours in order of their numbers.
     let _boards = boards(dir.path(), "", |node| {
@@ -277,7 +277,7 @@ fn boards_on_terminals_are_asked_stopped_started_and_read() {
     assert!(output.status.success(), "{}", said(&output));
     let lines: Vec<String> = printed(&output).lines().map(str::to_owned).collect();
     assert_eq!(lines.len(), 4, "{lines:?}");
-    // One that was done before anybody said stop is paused too.
+    // A node that had finished before the stop is paused too.
     assert!(lines[1..].iter().all(|line| line.ends_with("paused")), "{lines:?}");
     let output = lopa(dir.path(), &["fleet", "net.toml", "start"]);
     assert!(output.status.success(), "{}", said(&output));
@@ -320,13 +320,13 @@ fn processes_in(folder: &Path) -> usize {
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn whoever_ends_a_fleet_leaves_no_emulator_behind() {
+fn a_fleet_that_is_ended_leaves_no_emulator_behind() {
     use std::process::{Command, Stdio};
     for (signals, how) in [(1, "INT"), (2, "TERM")] {
         let dir = tempfile::tempdir().unwrap();
         let temporary = dir.path().join("temporary");
         fs::create_dir(&temporary).unwrap();
-        // So much to learn that boards are at it for long; the simulation is done in a second or two.
+        // Large enough to keep boards busy for long; the simulation takes a second or two.
         let file = network(&[
             ("iterations = 60", "iterations = 30000"),
             ("_every = 20", "_every = 10000"),
@@ -340,12 +340,12 @@ fn whoever_ends_a_fleet_leaves_no_emulator_behind() {
             .spawn()
             .unwrap();
         while processes_in(&temporary) < 4 {
-            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+            assert!(child.try_wait().unwrap().is_none(), "the command ended too early");
             std::thread::sleep(Duration::from_millis(50));
         }
         for _ in 0..signals {
             let id = child.id().to_string();
-            // The second may come too late, and need not come at all then.
+            // The second signal may come too late, when it is no longer needed.
             let _ =
                 Command::new("kill").args([&format!("-{how}"), &id]).stderr(Stdio::null()).status();
         }

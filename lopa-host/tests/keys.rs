@@ -1,4 +1,4 @@
-//! Keys: made once, for their owner only, used by runs, blobs and fleets, and found in no output.
+//! Keys: created once, readable by their owner only, used by runs, blobs and fleets, and absent from all output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,7 +52,7 @@ impl Place {
         let error = said(&output);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(what.iter().all(|what| error.contains(what)), "{error}");
-        assert!(!error.contains(&self.digits()[..16]), "a part of the key is printed");
+        assert!(!error.contains(&self.digits()[..16]), "a part of the key was printed");
     }
 }
 
@@ -76,10 +76,10 @@ fn a_key_is_made_once_and_for_its_owner_only() {
     let (key, digits) = (place.path("secret.key"), place.digits());
     assert_eq!((mode(&key), digits.len()), (0o600, 64));
     place.refused(&["key", "secret.key"], &["secret.key exists already"]);
-    assert_eq!(place.digits(), digits, "it is still the same");
+    assert_eq!(place.digits(), digits, "the key was overwritten");
     place.lopa(&["key", "other.key"]);
     assert_ne!(fs::read(place.path("other.key")).unwrap(), fs::read(&key).unwrap());
-    // Blobs with a key are as secret as the key, even where there were open ones.
+    // Blobs with a key are as secret as the key, even if they replace readable ones.
     for file in ["open.toml", "network.toml"] {
         let output = place.lopa(&["shard", file, "--out", "blobs"]);
         assert!(output.status.success(), "{}", said(&output));
@@ -98,7 +98,7 @@ fn a_key_is_made_once_and_for_its_owner_only() {
 }
 
 #[test]
-fn a_file_that_is_no_key_is_refused_by_its_line() {
+fn an_invalid_key_file_is_refused_by_line() {
     let place = Place::new();
     let run = ["run", "network.toml", "--out", "results"];
     let (good, digits) = (fs::read_to_string(place.path("secret.key")).unwrap(), place.digits());
@@ -108,7 +108,7 @@ fn a_file_that_is_no_key_is_refused_by_its_line() {
         (format!("{good}{digits}\n"), "secret.key:3: there is a second key"),
         (good.replace('#', ""), "secret.key:1: a key must be"),
     ] {
-        // Written into the file that is there, which keeps its permissions.
+        // Overwriting the existing file keeps its permissions.
         fs::write(place.path("secret.key"), &text).unwrap();
         let error = said(&place.lopa(&run));
         assert!(error.contains(what) && !error.contains(&digits[1..20]), "{error}");
@@ -127,7 +127,7 @@ fn a_run_with_a_key_ends_with_the_same_bits() {
     }
     let read = |name: &str| fs::read(place.path(name)).unwrap();
     assert_eq!(read("keyed/state.json"), read("open/state.json"));
-    // More bytes on the lines, and not less.
+    // A key makes frames longer.
     let sent = |name: &str| {
         let text = String::from_utf8(read(name)).unwrap();
         let column = text.lines().next().unwrap().split(',').position(|c| c == "bytes").unwrap();
@@ -137,7 +137,7 @@ fn a_run_with_a_key_ends_with_the_same_bits() {
 }
 
 #[test]
-fn no_output_has_the_key_in_it() {
+fn no_output_contains_the_key() {
     let place = Place::new();
     let digits = place.digits();
     let key: Vec<u8> =
@@ -162,25 +162,25 @@ fn no_output_has_the_key_in_it() {
     }
     let upper = digits.to_uppercase();
     let has = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).any(|part| part == what);
-    // Not even half of it, in digits or bytes.
+    // Not even half of the key, as digits or as bytes.
     let parts = |bytes: &[u8]| {
         let halves = [&digits[..32], &digits[32..], &upper[..32], &upper[32..]].map(str::as_bytes);
         halves.into_iter().chain([&key[..16], &key[16..]]).any(|part| has(bytes, part))
     };
-    assert!(!parts(&printed), "it was printed");
+    assert!(!parts(&printed), "the key was printed");
     let written: BTreeSet<PathBuf> = files(place.dir.path()).into_iter().collect();
     let holders: Vec<&PathBuf> =
         written.iter().filter(|path| parts(&fs::read(path).unwrap())).collect();
-    // What must have it has it, so the search finds keys; nothing else does.
+    // The files that must contain the key do, so the search works; no other file does.
     let blobs = (0..4).map(|node| place.path(&format!("blobs/node-{node}.blob")));
     let want: Vec<PathBuf> = blobs.chain([place.path("secret.key")]).collect();
     assert_eq!(holders, want.iter().collect::<Vec<_>>());
     for name in ["results/summary.json", "results/report.html", "results/checkpoint.lopa"] {
-        assert!(written.contains(&place.path(name)), "{name} is looked at");
+        assert!(written.contains(&place.path(name)), "{name} was not searched");
     }
 }
 
-/// The network of a board with n = 784, its key in a file or not.
+/// The network of a board with n = 784, with a key or without.
 fn mnist_sized(key: Option<&Path>) -> Prepared {
     let key = key.map(|path| format!("key = {path:?}")).unwrap_or_default();
     let text = format!(
@@ -197,7 +197,7 @@ fn mnist_sized(key: Option<&Path>) -> Prepared {
 }
 
 #[test]
-fn the_overhead_is_as_the_docs_say() {
+fn the_overhead_matches_the_docs() {
     let place = Place::new();
     let page = include_str!("../../lopa-core/docs/security.md");
     let row = |name: &str| -> Vec<u64> {
@@ -212,13 +212,13 @@ fn the_overhead_is_as_the_docs_say() {
         let loaded = Loaded::new(&blobs[0].bytes);
         let plan = *loaded.blob().unwrap().plan();
         assert_eq!((plan.seal == Seal::PLAIN, plan.chunk), (key.is_none(), 32));
-        // Of two neighbours, each on a line of its own.
+        // For two neighbours, each on a line of its own.
         let sent = blobs[0].budget.sent / 2;
         let known = row(name);
         println!("{name}: {sent} bytes");
         assert_eq!(known[0], 784_u64.div_ceil(plan.chunk.into()));
         // With a key, stuffing depends on the ciphertext by a byte or two per frame.
-        assert!(known[1].abs_diff(sent) <= 2 * known[0], "{name}: {sent}, the page says {known:?}");
+        assert!(known[1].abs_diff(sent) <= 2 * known[0], "{name}: {sent}, in the docs {known:?}");
     }
 }
 
@@ -238,7 +238,7 @@ fn blobs_carry_the_key_and_are_the_same_network() {
 }
 
 #[test]
-fn every_test_that_the_threat_model_names_is_there() {
+fn every_test_named_in_the_threat_model_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let page = fs::read_to_string(root.join("lopa-core/docs/security.md")).unwrap();
     let folders =

@@ -1,6 +1,6 @@
-//! All tests of the host in one program: each further program would link the whole crate again.
+//! All tests of the host in one program, because every further program would link the whole crate again.
 //!
-//! The tests of one file alone: `cargo test -p lopa-host --test main fetch::`.
+//! To run the tests of one file: `cargo test -p lopa-host --test main fetch::`.
 
 mod algorithms;
 mod bars;

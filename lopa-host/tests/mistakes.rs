@@ -1,4 +1,4 @@
-//! What becomes of every mistake: a message that says what to do, status 2, and earlier results as they were.
+//! Every mistake gives a message that says what to do and status 2, and keeps earlier results.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use crate::common::{NETWORK, lopa, network, said};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// A folder with a good file, and good results of it.
+/// A folder with a valid file and its results.
 struct Place {
     dir: tempfile::TempDir,
     before: Vec<u8>,
@@ -28,7 +28,7 @@ impl Place {
         self.dir.path()
     }
 
-    /// A file with `to` in place of `from` is refused with these words.
+    /// Checks that a file with `to` in place of `from` is refused with these words.
     fn refuses(&self, from: &str, to: &str, words: &str) {
         fs::write(self.path().join("network.toml"), network(&[(from, to)])).unwrap();
         self.refuses_command(&["run", "network.toml", "--out", "results"], words);
@@ -145,7 +145,7 @@ fn a_truncated_gzip_a_wrong_magic_or_a_label_out_of_range() {
     put("train-labels-idx1-ubyte.gz", &gzip(&labels(&[0, 1].repeat(20))));
     put("t10k-images-idx3-ubyte", &images(4));
     put("t10k-labels-idx1-ubyte", &labels(&[0, 1, 0, 1]));
-    // Good as it is, which the rest of the test needs.
+    // Valid as it is, which the rest of the test needs.
     fs::write(place.path().join("good.toml"), NETWORK.replace("source = \"synthetic\"", mnist))
         .unwrap();
     let output = lopa(place.path(), &["run", "good.toml", "--out", "other"]);
@@ -167,7 +167,7 @@ fn a_truncated_gzip_a_wrong_magic_or_a_label_out_of_range() {
 }
 
 #[test]
-fn numbers_of_a_file_that_are_none() {
+fn values_in_a_file_that_are_not_finite_or_not_labels() {
     let place = Place::new();
     let put = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
     fs::create_dir_all(place.path().join("csv/node-0")).unwrap();
@@ -192,7 +192,7 @@ fn numbers_of_a_file_that_are_none() {
 #[test]
 fn a_folder_that_cannot_be_written() {
     let place = Place::new();
-    // A file stands where the folder should be.
+    // There is a file where the folder should be.
     place.refuses_command(&["run", "network.toml", "--out", "network.toml"], "cannot write");
     place.refuses_command(&["run", "network.toml", "--out", "network.toml/in"], "cannot write");
 }

@@ -36,7 +36,7 @@ fn mistakes_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_study_leaves_its_report_records_and_verdict() {
+fn a_study_writes_its_report_records_and_verdict() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["paper", "rates-difference", "--quick", "--seeds", "3", "--out", "o"];
     let output = lopa(dir.path(), &arguments);
@@ -59,7 +59,7 @@ fn a_study_leaves_its_report_records_and_verdict() {
     );
     let all = fs::read_to_string(dir.path().join("o/results.md")).unwrap();
     let command = "lopa paper rates-difference --quick --seeds 3 --data DIR --out DIR";
-    // Once for the page, once for the section.
+    // Once on the page and once in the section.
     assert_eq!(all.matches(&format!("```sh\n{command}\n```")).count(), 2, "{all}");
     assert_eq!(study["command"].as_str(), Some(command));
     whole(&dir.path().join("o"), &all);
@@ -103,7 +103,7 @@ algorithm = { alpha = 0.1, beta = 0.1, lambda = 0.1, batch = 4 }
 run = { record_every = 3 }
 "#;
 
-/// Every file and heading that a results page links to exists.
+/// Checks that every file and heading that a results page links to exists.
 fn whole(folder: &Path, page: &str) {
     let links: Vec<&str> = [("](", ')'), ("src=\"", '"')]
         .into_iter()
@@ -123,7 +123,7 @@ fn whole(folder: &Path, page: &str) {
 }
 
 #[test]
-fn asides_are_shown_and_not_counted() {
+fn asides_are_shown_but_do_not_count() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("my own.toml"), OWN).unwrap();
     let output = lopa(dir.path(), &["paper", "my own.toml", "--out", "o"]);
@@ -185,7 +185,7 @@ fn asides_are_shown_and_not_counted() {
 }
 
 #[test]
-fn a_study_run_again_leaves_the_others_on_the_page() {
+fn a_study_that_is_run_again_keeps_the_others_on_the_page() {
     let dir = tempfile::tempdir().unwrap();
     let own = OWN.replace("tune = ", "# ");
     fs::write(dir.path().join("own.toml"), &own).unwrap();

@@ -9,7 +9,7 @@ use lopa_host::record::Record;
 use lopa_host::report::Outputs;
 use lopa_host::run::{Options, Prepared};
 
-/// Six nodes, eighty rounds, and other words.
+/// Six nodes and eighty rounds, with some text replaced.
 fn eighty_rounds(changes: &[(&str, &str)]) -> String {
     let own = [
         ("nodes = 4\ntopology = \"ring\"", "nodes = 6\ntopology = \"small-world 4 0.3\""),
@@ -57,12 +57,12 @@ fn links_with_faults_give_the_bits_of_an_in_process_run() {
             let (outcome, linked) = run(&linked, &dir.path().join(format!("{scheme}-{number}")));
             assert_eq!(outcome.losses, 0, "{links}");
             assert!(linked == states, "{scheme} {links}");
-            // Every row of figures is the same too, but for traffic and time.
+            // Every row of metrics is the same too, except for traffic and time.
             for (a, b) in memory.record.rows().iter().zip(outcome.record.rows()) {
                 assert_eq!(a[..9], b[..9], "{links}");
             }
             assert_eq!(memory.record.last("bytes"), None);
-            // 6 nodes, 80 rounds, at least two neighbours with 24 floats each; a bus says it once to all.
+            // 6 nodes, 80 rounds, at least two neighbours with 24 floats each; a bus sends them once to all.
             let least = 6.0 * 80.0 * 24.0 * 4.0;
             let bytes = outcome.record.last("bytes").unwrap();
             assert!(bytes > least && bytes < 30.0 * least, "{links}: {bytes}");
@@ -72,7 +72,7 @@ fn links_with_faults_give_the_bits_of_an_in_process_run() {
 }
 
 #[test]
-fn nodes_that_lose_one_another_are_counted() {
+fn link_timeouts_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let text = eighty_rounds(&[("[run]", "[links]\ndrop = 0.97\nseed = 3\n[run]")]);
     let (outcome, _) = run(&text, &dir.path().join("lost"));
@@ -80,7 +80,7 @@ fn nodes_that_lose_one_another_are_counted() {
 }
 
 #[test]
-fn quadratics_and_one_file_for_all_run_too() {
+fn quadratics_and_one_data_file_for_all_nodes_run() {
     let dir = tempfile::tempdir().unwrap();
     let quadratic = eighty_rounds(&[
         ("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 5\ninner = 3"),
@@ -89,12 +89,12 @@ fn quadratics_and_one_file_for_all_run_too() {
     let (outcome, states) = run(&quadratic, &dir.path().join("quadratic"));
     assert_eq!(outcome.record.last("test_accuracy"), None);
     let losses = outcome.record.values("outer_loss").unwrap();
-    // The first rounds only find out where the inner solutions are.
+    // The first rounds only find the inner solutions.
     assert!(losses.last() < losses.get(1), "{losses:?}");
     let linked = quadratic.replace("[run]", "[links]\ndrop = 0.1\n[run]");
     assert!(run(&linked, &dir.path().join("quadratic-links")).1 == states);
 
-    // The same samples in both formats, dealt out in the same way.
+    // The same samples in both formats, partitioned in the same way.
     let (mut csv, mut svm) = (String::new(), String::new());
     for i in 0..120_i32 {
         let (a, b) = (f64::from(i * 37 % 101) / 50.0 - 1.0, f64::from(i * 53 % 97) / 48.0 - 1.0);
@@ -126,7 +126,7 @@ fn ten_thousand_nodes_run() {
     assert!(outcome.finished && states.len() > 10_000);
     let losses = outcome.record.values("outer_loss").unwrap();
     assert!(losses.last() < losses.first(), "{losses:?}");
-    // A network of so many nodes is no picture.
+    // A network of this size is not drawn.
     assert!(!dir.path().join("many/figures/network.svg").exists());
 }
 

@@ -1,4 +1,4 @@
-//! Charts and reports: valid whatever the figures and names are, and the same bytes every time.
+//! Charts and reports: valid whatever the values and names are, and the same bytes every time.
 
 use lopa_host::plot::{Chart, Line, PngError, png};
 use lopa_host::record::{Column, Record, Scale};
@@ -20,7 +20,7 @@ fn read(text: &str) -> Record {
     Record::parse(text, column).unwrap()
 }
 
-/// A run as `lopa run` records it; `seed` moves the figures a little.
+/// A run as `lopa run` records it; `seed` changes the values a little.
 fn run(seed: u32) -> Record {
     let mut text = "iteration,outer_loss,inner_loss,consensus,train_accuracy,validation_accuracy,test_accuracy,empty\n".to_owned();
     for k in 0..=50_u32 {
@@ -38,7 +38,7 @@ fn chart(points: &[[f64; 2]], y_scale: Scale) -> Chart {
     chart
 }
 
-/// All words of a picture, each as one.
+/// All text elements of a picture.
 fn words(svg: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
@@ -48,7 +48,7 @@ fn words(svg: &str) -> Vec<String> {
     texts.map(whole).collect()
 }
 
-/// Every number of every path is one, and lies on the paper.
+/// Checks that every path contains only numbers within the picture.
 fn on_paper(svg: &str) {
     let document = Document::parse(svg).unwrap();
     let root = document.root_element();
@@ -67,7 +67,7 @@ fn on_paper(svg: &str) {
 }
 
 #[test]
-fn any_figures_give_a_picture() {
+fn any_values_give_a_chart() {
     let (nan, infinite) = (f64::NAN, f64::INFINITY);
     let long: Vec<[f64; 2]> =
         (0..20_000_u32).map(|k| [f64::from(k), 1.0 / f64::from(k + 1)]).collect();
@@ -103,7 +103,7 @@ fn any_figures_give_a_picture() {
 }
 
 #[test]
-fn a_picture_in_pixels_has_the_size_asked_for_and_is_not_empty() {
+fn a_png_has_the_requested_size_and_is_not_empty() {
     let kind = Kind::Ring;
     let weights = Weights::metropolis(&kind.build(6, 0).unwrap());
     let network = drawing::svg(&weights, kind.layout(), "A ring");
@@ -124,7 +124,7 @@ fn a_picture_in_pixels_has_the_size_asked_for_and_is_not_empty() {
 }
 
 #[test]
-fn words_are_drawn_without_fonts_of_the_machine() {
+fn text_is_drawn_without_system_fonts() {
     let ink = |word: &str| {
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"90\" height=\"20\">\
@@ -140,7 +140,7 @@ fn words_are_drawn_without_fonts_of_the_machine() {
 }
 
 #[test]
-fn what_cannot_be_drawn_in_pixels_is_refused() {
+fn png_refuses_bad_scales_and_invalid_svg() {
     let svg = chart(&[[0.0, 1.0]], Scale::Linear).svg();
     for scale in [0.0, -1.0, 1e9, f32::NAN, f32::INFINITY] {
         assert!(matches!(png(&svg, scale), Err(PngError::Size { .. })), "{scale}");
@@ -153,13 +153,13 @@ fn what_cannot_be_drawn_in_pixels_is_refused() {
 fn an_axis_is_logarithmic_only_where_that_hides_nothing() {
     let labels = |points: &[[f64; 2]]| words(&chart(points, Scale::Logarithmic).svg()).join(" ");
     assert!(labels(&[[0.0, 1e-3], [1.0, 1.0]]).contains("10\u{2212}3 10\u{2212}2"));
-    // A negative figure.
+    // A negative value.
     assert!(!labels(&[[0.0, -1e-3], [1.0, 1.0]]).contains("10\u{2212}2"));
-    // A zero is marked at the foot.
+    // A zero is marked at the bottom.
     let zero = chart(&[[0.0, 0.0], [1.0, 1e-3], [2.0, 1.0]], Scale::Logarithmic);
     assert!(zero.has_marks() && zero.svg().contains("below the axis"));
     assert!(words(&zero.svg()).join(" ").contains("10\u{2212}3 10\u{2212}2"));
-    // So is a point that alone would take most of the axis, but not a line that falls so far.
+    // So is a single point that would take up most of the axis, but not a line that falls that far.
     let start: Vec<[f64; 2]> =
         (0..20_u32).map(|k| [f64::from(k), if k == 0 { 1e-30 } else { 1e-6 }]).collect();
     assert!(chart(&start, Scale::Logarithmic).has_marks());
@@ -175,7 +175,7 @@ fn an_axis_is_logarithmic_only_where_that_hides_nothing() {
 }
 
 #[test]
-fn hostile_names_stay_words() {
+fn hostile_names_are_escaped() {
     let mut chart = Chart::new(HOSTILE, HOSTILE);
     chart.title = HOSTILE.into();
     for _ in 0..3 {
@@ -211,7 +211,7 @@ fn hostile_names_stay_words() {
     whole(&page);
 }
 
-/// A page is valid XML as well: what is not escaped, or not closed, is found. It loads nothing.
+/// Checks that a page loads nothing and is valid XML, which finds text that is not escaped and tags that are not closed.
 fn whole(page: &str) {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(page, options).unwrap();
@@ -228,7 +228,7 @@ fn whole(page: &str) {
 }
 
 #[test]
-fn a_report_holds_everything_and_loads_nothing() {
+fn a_report_is_self_contained() {
     let (record, kind) = (run(0), Kind::Ring);
     let weights = Weights::metropolis(&kind.build(6, 0).unwrap());
     let report = Report {
@@ -266,7 +266,7 @@ fn drawn(figure: &Figure) -> &Chart {
 }
 
 #[test]
-fn what_belongs_together_is_in_one_chart_and_what_is_empty_in_none() {
+fn related_series_share_a_chart_and_empty_ones_have_none() {
     let record = run(0);
     let figures = charts(&record, "iteration");
     let stems: Vec<&str> = figures.iter().map(|figure| figure.stem.as_str()).collect();
@@ -277,14 +277,14 @@ fn what_belongs_together_is_in_one_chart_and_what_is_empty_in_none() {
     assert_eq!(names, ["train", "validation"]);
     assert_eq!(drawn(&figures[0]).y_scale, Scale::Logarithmic);
     assert_eq!(drawn(&figures[3]).y_scale, Scale::Linear);
-    // Against another column, and against none.
+    // With another column on the horizontal axis, and with one that does not exist.
     let figures = charts(&record, "consensus");
     assert!(figures.iter().all(|figure| figure.stem != "consensus") && figures.len() == 3);
     assert_eq!(drawn(&figures[0]).lines[0].points[1], [5e-5, run(0).rows()[1][1].unwrap()]);
     assert!(charts(&record, "nothing").is_empty());
     assert!(charts(&Record::default(), "iteration").is_empty());
     assert_eq!(charts(&record_of_one_row(), "iteration").len(), 1);
-    // No two charts want the same file.
+    // No two charts have the same file name.
     let alike = charts(&read("iteration,a b,a/b,a.b\n0,1,2,3\n"), "iteration");
     let stems: Vec<&str> = alike.iter().map(|figure| figure.stem.as_str()).collect();
     assert_eq!(stems, ["a-b", "a-b-2", "a-b-3"]);
@@ -310,7 +310,7 @@ fn a_run_looks_the_same_in_every_chart() {
 }
 
 #[test]
-fn means_over_seeds_have_bands_and_say_which() {
+fn means_over_seeds_have_bands_and_name_them() {
     let texts = ["0,1\n10,4\n", "0,2\n10,5\n", "0,3\n10,6\n20,7\n"];
     let records: Vec<Record> =
         texts.iter().map(|rows| read(&format!("iteration,outer_loss\n{rows}"))).collect();
@@ -318,7 +318,7 @@ fn means_over_seeds_have_bands_and_say_which() {
     let line = &drawn(&figures[0]).lines[0];
     assert_eq!(line.points, [[0.0, 2.0], [10.0, 5.0], [20.0, 7.0]]);
     let band = line.band.as_ref().unwrap();
-    // s = 1, t = 4.302653 with two degrees of freedom: 2.484138 to both sides.
+    // s = 1, t = 4.302653 with two degrees of freedom: 2.484138 on both sides.
     assert!((band[0][0] - (2.0 - 2.484_138)).abs() < 1e-6, "{band:?}");
     assert!((band[1][1] - (5.0 + 2.484_138)).abs() < 1e-6, "{band:?}");
     assert_eq!(band[2], [7.0, 7.0]);
@@ -336,7 +336,7 @@ fn means_over_seeds_have_bands_and_say_which() {
 }
 
 #[test]
-fn a_summary_knows_what_is_better() {
+fn a_summary_knows_which_direction_is_better() {
     let text =
         "iteration,outer_loss,test_accuracy,seconds,empty\n0,3,0.5,0,\n10,1,0.9,1,\n20,2,0.8,2,\n";
     let table = summary(&read(text));

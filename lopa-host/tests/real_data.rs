@@ -64,7 +64,7 @@ fn mnist_is_complete_and_learned() {
     assert_eq!(test.counts(), [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]);
     let Values::Bytes(pixels) = set.train.values() else { panic!("floats") };
     let mean = pixels.iter().map(|&p| f64::from(p)).sum::<f64>() / pixels.len() as f64 / 255.0;
-    assert!((mean - 0.1307).abs() < 1e-4, "{mean}"); // as everyone quotes it
+    assert!((mean - 0.1307).abs() < 1e-4, "{mean}"); // the mean that is usually quoted
 
     let subsets =
         Deal::new(8, Partition::LabelSubsets { classes: 4 }, 7).shares(&set.train).unwrap();
@@ -155,7 +155,7 @@ fn ten_nodes_tell_zeros_from_ones() {
 
 #[test]
 #[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
-fn the_command_fetches_the_real_mnist_from_here() {
+fn the_command_fetches_mnist_from_a_local_server() {
     let source = data_set("mnist");
     let files = ["train-images", "train-labels", "t10k-images", "t10k-labels"].map(|part| {
         let ending = if part.ends_with("images") { "idx3" } else { "idx1" };
@@ -174,8 +174,8 @@ fn the_command_fetches_the_real_mnist_from_here() {
     let here = Path::new(".");
     let output = lopa(here, &["data", "fetch", "mnist", "--dir", dir, "--mirror", &server.address]);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(output.stderr.is_empty(), "no bar in a pipe");
-    assert_eq!(server.asked().len(), 8, "each in two halves");
+    assert!(output.stderr.is_empty(), "a progress bar in a pipe");
+    assert_eq!(server.asked().len(), 8, "each file must take two requests");
     assert_eq!(names(folder.path()).len(), 4);
     let digits = mnist::load(folder.path()).unwrap();
     assert_eq!(digits.train.len(), 60_000);
@@ -186,7 +186,7 @@ fn the_command_fetches_the_real_mnist_from_here() {
 
 #[test]
 #[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
-fn the_real_covtype_is_known_by_what_it_holds() {
+fn covtype_is_recognised_by_its_content() {
     let folder = data_set("covtype");
     let set = fetch::named("covtype").unwrap();
     let states = fetch::check(&set, &folder).unwrap();
@@ -196,8 +196,8 @@ fn the_real_covtype_is_known_by_what_it_holds() {
 #[test]
 #[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
 fn studies_of_every_kind_run_in_their_quick_form() {
-    // All data sets, problems and rules; the other studies take the same paths with other numbers. All of them:
-    // `lopa paper all --quick`.
+    // These cover all data sets, problems and rules; the other studies differ only in numbers. `lopa paper all --quick` runs
+    // all of them.
     let kinds = [
         "classification-4",
         "dgd-cifar10",
@@ -219,7 +219,7 @@ fn studies_of_every_kind_run_in_their_quick_form() {
         assert!(page.contains(&format!("](#{study})")), "{study} is not on the page");
         let folder = dir.path().join("o").join(study);
         assert!(folder.join("report.html").is_file(), "{study}");
-        // The same number of trials for every algorithm that is sought for.
+        // The same number of trials for every algorithm in the search.
         let Ok(tried) = fs::read_to_string(folder.join("tune.csv")) else { continue };
         let mut trials: BTreeMap<&str, usize> = BTreeMap::new();
         for line in tried.lines().skip(1) {

@@ -1,4 +1,4 @@
-//! A run that was stopped and resumed ends like one that was not.
+//! A run that was stopped and resumed ends like an uninterrupted one.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use lopa_host::run::{Options, Prepared};
 
 const LINKS: &str = "[links]\nwiring = \"routed\"\nchunk = 10\ndrop = 0.05\n[run]";
 
-/// Five nodes, ninety rounds, figures of single nodes, and other words.
+/// Five nodes and ninety rounds with metrics of single nodes, and some text replaced.
 fn ninety_rounds(changes: &[(&str, &str)]) -> String {
     let own = [("nodes = 4", "nodes = 5"), ("iterations = 60", "iterations = 90\nper_node = true")];
     network(&[&own, changes].concat())
@@ -30,13 +30,13 @@ fn read(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// All but the seconds, and what is the seconds' in the summary.
+/// Compares states and tables, except for the seconds.
 fn assert_same(a: &Path, b: &Path, traffic: bool) {
     assert!(read(a, "state.json") == read(b, "state.json"));
     assert_eq!(read(a, "nodes.csv"), read(b, "nodes.csv"));
     let (a, b) = (read(a, "metrics.csv"), read(b, "metrics.csv"));
     let [a, b] = [&a, &b].map(|csv| timeless(csv));
-    // After a stop nodes over links greet again: that is traffic.
+    // After a stop, nodes over links greet again, which adds traffic.
     let cut = |line: &&str| {
         if traffic {
             (*line).into()
@@ -78,7 +78,7 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
 }
 
 #[test]
-fn a_stop_anywhere_leaves_no_trace() {
+fn a_run_stopped_anywhere_resumes_to_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
     for (name, text, links) in [
         ("gt", ninety_rounds(&[]), false),
@@ -96,7 +96,7 @@ fn a_stop_anywhere_leaves_no_trace() {
 }
 
 #[test]
-fn a_run_can_be_made_longer() {
+fn a_finished_run_can_be_extended() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
     run(&ninety_rounds(&[]), &whole, false);
@@ -104,12 +104,12 @@ fn a_run_can_be_made_longer() {
     run(&short, &parts, false);
     run(&ninety_rounds(&[]), &parts, true);
     assert_same(&whole, &parts, true);
-    // Nothing left to do is fine too.
+    // Resuming a finished run does nothing.
     run(&ninety_rounds(&[]), &parts, true);
     assert_same(&whole, &parts, true);
 }
 
-/// Starts a run that would never end, waits until it has written a checkpoint, and ends it by a signal.
+/// Starts a run that would not end, waits until it has written a checkpoint, and ends it with a signal.
 #[cfg(unix)]
 fn end_by(signal: &str, dir: &Path) -> std::process::Output {
     let text = ninety_rounds(&[
@@ -125,7 +125,7 @@ fn end_by(signal: &str, dir: &Path) -> std::process::Output {
         .spawn()
         .unwrap();
     while !dir.join("results/checkpoint.lopa").exists() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before the signal");
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before the signal");
         std::thread::sleep(Duration::from_millis(1));
     }
     let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
@@ -133,7 +133,7 @@ fn end_by(signal: &str, dir: &Path) -> std::process::Output {
     child.wait_with_output().unwrap()
 }
 
-/// Resumes what was ended, a little further, and compares.
+/// Resumes the interrupted run for some more rounds, and compares.
 #[cfg(unix)]
 fn resume(dir: &Path) {
     let bytes = fs::read(dir.join("results/checkpoint.lopa")).unwrap();
@@ -153,7 +153,7 @@ fn resume(dir: &Path) {
 
 #[test]
 #[cfg(unix)]
-fn ctrl_c_ends_cleanly_and_the_run_goes_on() {
+fn ctrl_c_ends_cleanly_and_the_run_resumes() {
     let dir = tempfile::tempdir().unwrap();
     let output = end_by("-INT", dir.path());
     let error = said(&output);
@@ -170,7 +170,7 @@ fn ctrl_c_ends_cleanly_and_the_run_goes_on() {
 
 #[test]
 #[cfg(unix)]
-fn even_a_kill_costs_no_more_than_the_rounds_since_the_checkpoint() {
+fn a_killed_run_loses_only_the_rounds_since_its_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     end_by("-KILL", dir.path());
     resume(dir.path());

@@ -1,4 +1,4 @@
-//! `lopa run`: results, and what becomes of every mistake.
+//! `lopa run`: its files, divergence, paths and threads.
 
 use std::fs;
 use std::path::Path;
@@ -13,11 +13,11 @@ fn run(dir: &Path, text: &str) -> Output {
 }
 
 #[test]
-fn a_run_leaves_its_files() {
+fn a_run_writes_its_files() {
     let dir = tempfile::tempdir().unwrap();
     let output = run(dir.path(), NETWORK);
     assert!(output.status.success(), "{}", said(&output));
-    assert!(output.stderr.is_empty(), "no bar in a pipe");
+    assert!(output.stderr.is_empty(), "a progress bar in a pipe");
     let read = |name: &str| fs::read_to_string(dir.path().join("results").join(name)).unwrap();
     let csv = read("metrics.csv");
     let rows: Vec<&str> = csv.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
@@ -31,7 +31,7 @@ fn a_run_leaves_its_files() {
     assert_eq!(state["nodes"][2]["x"].as_array().unwrap().len(), 24);
     let summary: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
     assert_eq!(summary["experiment"]["algorithm"]["name"], "lopa-gt");
-    // Nothing half done is left behind.
+    // No temporary files are left behind.
     let left = fs::read_dir(dir.path().join("results")).unwrap();
     let hidden =
         left.filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
@@ -39,7 +39,7 @@ fn a_run_leaves_its_files() {
 }
 
 #[test]
-fn divergence_is_status_1_with_everything_so_far_written() {
+fn divergence_exits_with_status_1_and_keeps_the_results_so_far() {
     let dir = tempfile::tempdir().unwrap();
     let text = NETWORK
         .replace("beta = 0.05", "beta = 500.0")
@@ -54,11 +54,11 @@ fn divergence_is_status_1_with_everything_so_far_written() {
     let csv = fs::read_to_string(dir.path().join("results/metrics.csv")).unwrap();
     assert!(csv.lines().count() > 2, "{csv}");
     let state = fs::read_to_string(dir.path().join("results/state.json")).unwrap();
-    assert!(!state.contains("null"), "only finite numbers are written");
+    assert!(!state.contains("null"), "a number that is not finite was written");
 }
 
 #[test]
-fn files_are_found_from_the_file_that_names_them() {
+fn paths_are_relative_to_the_file_that_names_them() {
     let dir = tempfile::tempdir().unwrap();
     let inside = dir.path().join("inside");
     fs::create_dir(&inside).unwrap();
@@ -76,7 +76,7 @@ fn files_are_found_from_the_file_that_names_them() {
     fs::write(inside.join("network.toml"), text).unwrap();
     let output = lopa(dir.path(), &["run", "inside/network.toml", "--out", "results"]);
     assert!(output.status.success(), "{}", said(&output));
-    // The same network by its name ends in the same bits.
+    // The same network given by its name ends with the same bits.
     let path = run(dir.path(), &NETWORK.replace("\"ring\"", "\"path\""));
     assert!(path.status.success());
     let again = lopa(dir.path(), &["run", "inside/network.toml", "--out", "again"]);

@@ -1,8 +1,8 @@
 //! Results stay the same, bit for bit, from one version to the next.
 //!
-//! Each line of `same_results.table` is one command and the hashes of what it writes. Whoever changes the code without
-//! meaning to change a result sees here whether that worked. `LOPA_BLESS=1 cargo test -p lopa-host same_results` writes
-//! the table anew, for changes that are meant.
+//! Each line of `same_results.table` is one command and the hashes of what it writes, so a change of the code that changes a
+//! result by accident fails here. For intended changes, `LOPA_BLESS=1 cargo test -p lopa-host same_results` rewrites the
+//! table.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -137,12 +137,12 @@ fn data(dir: &Path) {
     }
 }
 
-/// The first digits of a hash: more than chance will ever match.
+/// The first digits of a hash: enough to rule out a match by chance.
 fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A table without the column that no two runs share.
+/// A table without the column that differs in every run.
 fn without_seconds(csv: &str) -> String {
     let seconds = csv.lines().next().unwrap().split(',').position(|name| name == "seconds");
     let row = |line: &str| {
@@ -173,7 +173,7 @@ fn line(name: &str, dir: &Path, files: &[&str]) -> String {
 }
 
 #[test]
-fn results_are_the_same_bits_as_ever() {
+fn results_match_their_recorded_hashes() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     data(path);

@@ -1,4 +1,4 @@
-//! `lopa shard`: blobs that make the same nodes, budgets that hold, and what becomes of what does not fit.
+//! `lopa shard`: blobs that make the same nodes, budgets that hold, and networks that do not fit.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ fn bits(vectors: [&[f32]; 5]) -> Bits {
     vectors.map(|vector| vector.iter().map(|a| a.to_bits()).collect())
 }
 
-/// Runs nodes made of blobs in one memory, as far as their blobs say.
+/// Runs nodes built from blobs in one process, for the rounds in their blobs.
 fn run(blobs: &[Blob<'_>]) -> Vec<Bits> {
     let mut memories: Vec<Vec<f32>> = blobs.iter().map(|blob| vec![9.0; blob.floats()]).collect();
     let mut nodes: Vec<_> =
@@ -63,7 +63,7 @@ fn run(blobs: &[Blob<'_>]) -> Vec<Bits> {
 }
 
 #[test]
-fn nodes_from_blobs_end_where_a_run_ends() {
+fn nodes_from_blobs_end_with_the_bits_of_a_run() {
     let ridge = "data = { source = \"csv\", file = \"samples.csv\" }";
     let rows: String = (0..150)
         .map(|i| {
@@ -133,12 +133,12 @@ fn blobs_and_budgets_are_written() {
     assert_eq!(csv.lines().count(), 6);
     let row: Vec<&str> = csv.lines().nth(4).unwrap().split(',').collect();
     assert_eq!((row[0], row[1], row[2]), ("3", "2", &*bytes.len().to_string()));
-    // Nothing but blobs and budget is left.
+    // Only blobs and the budget are written.
     assert_eq!(fs::read_dir(dir.path().join("blobs")).unwrap().count(), 6);
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_earlier_blobs_stay() {
+fn blobs_that_do_not_fit_are_refused_and_earlier_ones_kept() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.toml"), good()).unwrap();
     assert!(lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]).status.success());
@@ -177,7 +177,7 @@ fn what_does_not_fit_is_refused_and_earlier_blobs_stay() {
 }
 
 #[test]
-fn blobs_of_a_larger_network_do_not_stay() {
+fn blobs_of_a_larger_network_are_removed() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("large.toml"), good()).unwrap();
     let small = good().replace("nodes = 5", "nodes = 3");
@@ -192,12 +192,12 @@ fn blobs_of_a_larger_network_do_not_stay() {
     names.sort();
     let blobs = ["node-0.blob", "node-1.blob", "node-2.blob", "node-7.blob.old", "node-x.blob"];
     assert_eq!(names, [&["budget.csv"][..], &blobs, &["notes.txt"]].concat());
-    // GT sends x and y: a chunk is no longer than a board has room for.
+    // GT sends x and y: a chunk must fit the room of a board.
     let loaded = Loaded::new(&fs::read(dir.path().join("blobs/node-0.blob")).unwrap());
     assert_eq!(loaded.blob().unwrap().plan().chunk, 32);
 }
 
-/// What the budget says of bytes against what nodes send over simulated lines.
+/// Compares the bytes in the budget with those that nodes send over simulated lines.
 #[test]
 fn the_bytes_of_the_budget_are_the_bytes_on_the_wire() {
     for (wiring, algorithm) in
@@ -211,7 +211,7 @@ fn the_bytes_of_the_budget_are_the_bytes_on_the_wire() {
         let outcome = prepared.run(Options::default(), |_| ()).unwrap();
         let bytes = outcome.record.values("bytes").unwrap().last().copied().flatten().unwrap();
         let ratio = bytes / 30.0 / told as f64;
-        // Greetings, and acknowledgements that find no data to ride on, come on top.
+        // Greetings, and acknowledgements without data to travel with, are not in the budget.
         assert!((0.97..1.1).contains(&ratio), "{wiring} {algorithm}: {ratio}");
     }
 }
@@ -231,7 +231,7 @@ fn seconds_follow_the_baud_rate_and_the_wiring() {
     let slow = seconds("links = { baud = 9600, compute = 0 }");
     let fast = seconds("links = { baud = 96000, compute = 0 }");
     assert!((slow / fast - 10.0).abs() < 1e-9);
-    // 100 elements of x and y, four bytes each, ten bits a byte, and a little more.
+    // 100 elements of x and y, four bytes each, ten bits per byte, and a little more.
     assert!((0.0834..0.092).contains(&fast), "{fast}");
     assert!((seconds("links = { baud = 96000, compute = 5000 }") - fast - 0.005).abs() < 1e-9);
     let routed = seconds("links = { baud = 96000, compute = 0, wiring = \"routed\" }");
@@ -241,7 +241,7 @@ fn seconds_follow_the_baud_rate_and_the_wiring() {
 }
 
 #[test]
-fn networks_that_differ_do_not_mix() {
+fn nodes_of_different_networks_refuse_each_other() {
     let identity = |text: &str| {
         let blobs = blobs(&prepared(text), Limits::default(), Form::default()).unwrap();
         Loaded::new(&blobs[1].bytes).blob().unwrap().identity()

@@ -58,7 +58,7 @@ fn checked(text: &str, seeds: u16) -> (Prepared, Theory, Checks) {
     let runs = CheckRuns::new(&prepared, &theory, 0.5, seeds);
     let (rounds, stop) = (runs.rounds(), AtomicBool::new(false));
     let checks = runs.run(&stop, || _ = ticks.fetch_add(1, Ordering::Relaxed)).unwrap().unwrap();
-    assert_eq!(ticks.into_inner(), rounds, "every round is reported");
+    assert_eq!(ticks.into_inner(), rounds, "not every round was reported");
     (prepared, theory, checks)
 }
 
@@ -93,7 +93,10 @@ fn constants_and_step_sizes_are_printed() {
     let mu = number(&constants["mu_g"]);
     assert!((0.0995..1.0).contains(&mu), "{mu}");
     assert!((number(&json["M"]) - number(&constants["c_f_theta"]) / mu).abs() < 1.0e-12);
-    assert!(number(&json["theory"]["variances"]["g_theta"]) > 0.0, "batches of 10 vary");
+    assert!(
+        number(&json["theory"]["variances"]["g_theta"]) > 0.0,
+        "batches of 10 have no variance"
+    );
     let (lemma, apart) = (&json["lemma"], &json["theory"]["heterogeneity"]);
     let bound = number(&lemma["c_1"]) * number(&apart["b_f"])
         + number(&lemma["c_2"]) * number(&apart["b_g"]);
@@ -109,7 +112,7 @@ fn constants_and_step_sizes_are_printed() {
         assert!((terms / number(&found["bound"]) - 1.0).abs() < 1.0e-12, "{json}");
     }
     let (_, again) = printed(NETWORK, &["--threads", "1"]);
-    assert_eq!(again, text, "the same on any number of threads");
+    assert_eq!(again, text, "the number of threads changed the output");
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn wrong_arguments_are_refused() {
 }
 
 #[test]
-fn runs_on_quadratics_stay_below_a_bound_that_standing_still_does_not_meet() {
+fn runs_on_quadratics_stay_below_a_bound_that_no_progress_would_exceed() {
     let (_, theory, checks) = checked(QUADRATIC, 3);
     for (scheme, check) in
         [(Scheme::LocalGradient, checks.lg), (Scheme::GradientTracking, checks.gt)]
@@ -188,7 +191,7 @@ fn noisy_runs_stay_below_the_bound() {
 }
 
 #[test]
-fn the_command_checks() {
+fn the_command_checks_the_bound() {
     let short = QUADRATIC.replace("40000", "300");
     let (status, text) = printed(&short, &["--check"]);
     assert_eq!(status, Some(0), "{text}");
@@ -233,7 +236,7 @@ fn the_command_checks() {
 }
 
 #[test]
-fn steps_that_f32_cannot_take_check_nothing() {
+fn steps_too_small_for_f32_are_reported_as_unchecked() {
     let (status, text) = printed(NETWORK, &["--check", "--seeds", "2"]);
     assert_eq!(status, Some(0), "{text}");
     for word in ["x never moved, so nothing is checked", "100 % of its steps", "over 2 seeds"] {

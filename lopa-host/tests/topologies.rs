@@ -1,4 +1,4 @@
-//! Topologies as a user meets them: spectra that are known, a solver that is independent, files, pictures.
+//! Topologies: known spectra, an independent solver, files and pictures.
 
 use lopa_host::topology::{Kind, Layout, Topology, Weights, drawing, edge_list, find};
 
@@ -18,8 +18,8 @@ fn versine(part: f64) -> f64 {
     2.0 * sine * sine
 }
 
-/// Compares with a known spectrum: `low` and `high` are the ends of that of I - W. The weights are taken as they
-/// are, rounded to f32, so nearly all digits must be right.
+/// Compares with a known spectrum: `low` and `high` are the ends of that of I - W. The known values use the weights as
+/// rounded to f32, so nearly all digits must agree.
 #[track_caller]
 fn assert_spectrum(topology: &Topology, low: f64, high: f64) {
     let spectrum = Weights::metropolis(topology).spectrum();
@@ -33,7 +33,7 @@ fn assert_spectrum(topology: &Topology, low: f64, high: f64) {
 }
 
 #[test]
-fn known_spectra_are_met() {
+fn spectra_match_known_values() {
     let third = f64::from(1.0_f32 / 3.0);
     for m in [3, 4, 5, 10, 11, 100, 1_001] {
         let n = f64::from(m);
@@ -55,8 +55,8 @@ fn known_spectra_are_met() {
 }
 
 #[test]
-fn rho_is_what_a_textbook_says() {
-    // In full precision: the difference is what rounding the weight 1/3 to f32 makes.
+fn rho_matches_textbook_values() {
+    // In full precision: the difference comes from rounding the weight 1/3 to f32.
     for m in [5, 10, 100, 1_001] {
         let second = 1.0 / 3.0 + 2.0 / 3.0 * cos(2.0 / f64::from(m));
         let off = (rho(&Topology::ring(m)) - second * second).abs();
@@ -65,7 +65,7 @@ fn rho_is_what_a_textbook_says() {
 }
 
 #[test]
-fn ten_thousand_nodes_are_no_trouble() {
+fn spectra_of_ten_thousand_nodes_match_known_values() {
     let (third, fifth) = (f64::from(1.0_f32 / 3.0), f64::from(0.2_f32));
     let long = |part: f64| 2.0 * third * versine(part);
     assert_spectrum(&Topology::ring(10_000), long(2e-4), 4.0 * third);
@@ -153,7 +153,7 @@ fn a_dense_solver_agrees_on_random_graphs() {
 
 #[test]
 fn a_negative_eigenvalue_can_decide() {
-    // A triangle and a square that keep little for themselves: the last eigenvalue is the largest.
+    // A triangle and a square with small self weights: the last eigenvalue is the largest in size.
     for text in [
         "0.02 0.49 0.49\n0.49 0.02 0.49\n0.49 0.49 0.02",
         "0.02 0.49 0 0.49\n0.49 0.02 0.49 0\n0 0.49 0.02 0.49\n0.49 0 0.49 0.02",
@@ -187,7 +187,7 @@ fn a_negative_eigenvalue_can_decide() {
 
 #[test]
 fn same_seed_same_graph_everywhere() {
-    // Pinned: a change means other graphs for the same seed. The first two are also from a Python rendering.
+    // Pinned: a change means other graphs for the same seed. A Python implementation gives the same first two.
     let digest = |kind: &str, nodes| {
         let topology = kind.parse::<Kind>().unwrap().build(nodes, 42).unwrap();
         topology.links().fold(0_u32, |sum, (a, b)| {
@@ -238,7 +238,7 @@ fn nothing_closer_exists_among_all_graphs_of_five_nodes() {
 }
 
 #[test]
-fn a_found_graph_goes_through_a_file() {
+fn a_found_graph_round_trips_through_a_file() {
     let found = find(0.6, 12, 5).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my edges.txt");
@@ -250,7 +250,7 @@ fn a_found_graph_goes_through_a_file() {
     assert!(error.contains("my edges.txt: line ") && error.contains("with 5 nodes"), "{error}");
 }
 
-/// Enough of an XML reader to see that elements nest and attributes are quoted.
+/// A minimal XML reader that checks that elements nest and attributes are quoted.
 fn assert_well_formed(text: &str) {
     let mut open = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! `lopa topology`: what it prints, what it writes, and what becomes of every mistake.
+//! `lopa topology`: what it prints, what it writes, and how it reports mistakes.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn lopa(dir: &Path, arguments: &[&str]) -> Output {
     common::lopa(dir, &[&["topology"], arguments].concat())
 }
 
-/// What a command that works prints.
+/// The output of a command, which must succeed.
 #[track_caller]
 fn printed(dir: &Path, arguments: &[&str]) -> String {
     let output = lopa(dir, arguments);
@@ -41,7 +41,7 @@ fn a_network_is_described() {
     ] {
         assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
     }
-    // In one word or in two.
+    // As one argument or as two.
     assert_eq!(printed(dir.path(), &["grid 3x4"]), text);
     let figures = json(dir.path(), &["grid", "3x4"]);
     let spectrum = Weights::metropolis(&Topology::grid(3, 4).unwrap()).spectrum();
@@ -89,9 +89,9 @@ fn what_is_written_reads_back_to_the_same_bits() {
     assert_eq!(edge_list::parse(&read("a.txt"), None).unwrap(), topology);
     assert_eq!(Weights::parse(&read("a.csv")).unwrap(), Weights::metropolis(&topology));
     assert!(read("a.svg").starts_with("<svg") && read("a.svg").contains("23 nodes"));
-    assert_eq!(fs::read_dir(path).unwrap().count(), 3, "nothing else is left behind");
+    assert_eq!(fs::read_dir(path).unwrap().count(), 3, "other files were left behind");
 
-    // The files name the same network again: both, or the weights alone.
+    // The files give the same network again: both, or the weights alone.
     let first = json(path, &random);
     for again in [&["file", "a.txt", "--weights", "a.csv"][..], &["--weights", "a.csv"]] {
         let again = json(path, again);
@@ -109,7 +109,7 @@ fn what_is_written_reads_back_to_the_same_bits() {
 }
 
 #[test]
-fn a_rho_is_found_kept_and_run() {
+fn a_graph_found_for_a_rho_is_saved_and_runs() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     let arguments = ["--rho", "0.79", "--nodes", "10", "--edges", "found.txt"];
@@ -121,7 +121,7 @@ fn a_rho_is_found_kept_and_run() {
     assert!((rho - 0.79).abs() < 1e-3, "{rho}");
     assert_eq!(figures["rho_wanted"], 0.79);
 
-    // The table it prints is one that `lopa run` and this command read.
+    // `lopa run` and this command can read the table it prints.
     let toml = format!(
         "{table}\n[problem]\nkind = \"logistic\"\n[algorithm]\nname = \"lopa-gt\"\nalpha = 0.3\nbeta = 0.05\n\
          lambda = 0.05\ngamma = 0.3\ntau = 0.5\nbatch = 10\n[run]\niterations = 3\n"
@@ -158,7 +158,7 @@ fn every_kind_is_listed_with_its_rho() {
 }
 
 #[test]
-fn every_mistake_is_status_2_and_says_what_to_do() {
+fn every_mistake_exits_with_status_2_and_says_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     fs::write(path.join("apart.txt"), "0 1\n2 3\n").unwrap();
@@ -203,7 +203,7 @@ fn every_mistake_is_status_2_and_says_what_to_do() {
         assert!(text.contains(expected), "{arguments:?}: {text}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
-    assert_eq!(fs::read_dir(path).unwrap().count(), 4, "nothing was written");
+    assert_eq!(fs::read_dir(path).unwrap().count(), 4, "something was written");
 }
 
 #[test]

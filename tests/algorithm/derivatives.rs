@@ -56,7 +56,7 @@ fn run(kind: Kind, test: impl Fn(Case) -> TestCaseResult) {
     }
 }
 
-/// What `lopa_core` answers at a point.
+/// The results of `lopa_core` at a point.
 #[derive(Clone)]
 struct Asked<'a> {
     problem: &'a dyn Problem,
@@ -85,7 +85,7 @@ impl<'a> Asked<'a> {
         let v = rng.vector(size.inner, -1.5, 1.5);
         let inner = sampler.batch(case.seed % 99, Purpose::INNER_GRADIENT, population.inner);
         let outer = sampler.batch(case.seed % 99, Purpose::OUTER_GRADIENT_INNER, population.outer);
-        // What lies in the workspace before `prepare` must not matter.
+        // The content of the workspace before `prepare` must not matter.
         let mut workspace = vec![f32::NAN; size.workspace];
         problem.prepare(&x, &mut workspace);
         Self { problem, x, theta, v, inner, outer, workspace }

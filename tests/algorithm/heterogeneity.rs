@@ -15,7 +15,7 @@ const ROUNDING: f64 = f32::EPSILON as f64 / 2.0;
 const TAU: f32 = 0.5;
 /// The outer objective curves at least this much: the quadratics' smallest rigidity.
 const CURVATURE: f64 = 0.3;
-/// Networks with n and p, the smallest possible and n ≠ p among them.
+/// Networks with n and p, including the smallest possible and n ≠ p.
 const NETWORKS: [(Graph, usize, usize, usize); 5] = [
     (Graph::Path, 2, 1, 1),
     (Graph::Ring, 6, 4, 3),
@@ -140,7 +140,7 @@ fn gt_ends_at_the_optimum_of_the_average() {
     for network in NETWORKS {
         let setting = Setting::new(network);
         let optimum = setting.optimum();
-        assert!(largest(&setting.hypergradient(&optimum)) < 1.0e-13, "the system was solved");
+        assert!(largest(&setting.hypergradient(&optimum)) < 1.0e-13, "the system was not solved");
         for alpha in [0.1, 0.05] {
             let end = setting.run(Scheme::GradientTracking, alpha, 0.3, 4_000);
             let floor = floor(alpha, end.peak);
@@ -160,11 +160,11 @@ fn lg_keeps_a_bias_that_shrinks_with_its_step() {
         for alpha in [0.02, 0.01, 0.005] {
             let end = setting.run(Scheme::LocalGradient, alpha, 0.3, 20_000);
             let floor = floor(alpha, end.peak);
-            // Every node ends exactly where the equations of LG say.
+            // Every node ends exactly at the fixed point of LG's equations.
             let wanted = setting.standstill(f64::from(alpha));
             for (x, wanted) in end.x.iter().zip(&wanted) {
                 let off = distance(x, wanted);
-                assert!(off < floor / CURVATURE, "{network:?}: {off:e} from standstill");
+                assert!(off < floor / CURVATURE, "{network:?}: {off:e} from the fixed point");
             }
             // That is a bias, of the average and between nodes: half the step, half the bias.
             let centre = mean(&end.x);

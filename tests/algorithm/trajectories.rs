@@ -17,8 +17,8 @@ use lopa_core::vector::add_gap;
 
 const SCHEMES: [Scheme; 2] = [Scheme::LocalGradient, Scheme::GradientTracking];
 
-/// Rounds, and how far a variable may be off in them: four times the worst measured over all runs. Rounding
-/// errors of the slowest direction of x add up over the rounds it takes to settle, those of the rest fade.
+/// Rounds, and the largest error of a variable in them: four times the worst measured over all runs. Rounding errors add up
+/// in the slowest direction of x until it settles; in other directions they fade.
 const BOUNDS: [(u64, f64); 5] =
     [(1, 1.2e-6), (2, 1.2e-6), (10, 1.2e-6), (100, 4.0e-6), (1_000, 3.0e-5)];
 
@@ -109,7 +109,7 @@ impl Setting {
     }
 }
 
-/// The samples of the five questions in round k.
+/// The samples of the five oracles in round k.
 fn lists(sampler: &Sampler, k: u64, population: Population) -> Lists {
     let inner = |purpose| sampler.batch(k, purpose, population.inner).indices().collect();
     let outer = |purpose| sampler.batch(k, purpose, population.outer).indices().collect();
@@ -199,7 +199,7 @@ fn bits(fleet: &Fleet<'_>) -> Vec<u64> {
 fn bits_do_not_depend_on_how_vectors_are_divided() {
     let setting = Setting::new(Kind::SharedLayer, Graph::Random, 6);
     let (m, n) = (6, setting.x0.len());
-    assert!(n > 32, "more than one chunk of mix_with");
+    assert!(n > 32, "mix_with must need more than one chunk");
     let problems = setting.problems();
     for scheme in SCHEMES {
         let mut fleet = setting.fleet(&problems, scheme, Sampler::full);
@@ -240,7 +240,7 @@ fn mix_whole(fleet: &mut Fleet<'_>) {
     }
 }
 
-/// A round in which every node takes chunks of its own lengths.
+/// A round in which every node uses its own chunk lengths.
 fn mix_by_hand(fleet: &mut Fleet<'_>, round: usize) {
     fleet.compute();
     let sent = sent(fleet);

@@ -18,7 +18,7 @@ const NODES: u32 = 4;
 const ROUNDS: u64 = 200;
 /// The top of the image's RAM, see its memory.x: its stack, and no static.
 const STACK: Range<usize> = 0x2000_8800..0x2000_a000;
-/// Fills the stack before a board starts: where it is still there, the stack was never used.
+/// Fills the stack before a board starts: where the fill is intact, the stack was never used.
 const PAINT: [u8; 4] = 0xdead_beef_u32.to_le_bytes();
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/node/docs/budgets.md");
@@ -54,9 +54,9 @@ fn stack(boards: &Emulated, node: u32) -> usize {
     let own = boards.folder(node);
     let mut monitor = UnixStream::connect(own.join("monitor")).expect("a monitor");
     let (at, len) = (STACK.start, STACK.len());
-    writeln!(monitor, "pmemsave {at:#x} {len} stack.bin").expect("it listens");
+    writeln!(monitor, "pmemsave {at:#x} {len} stack.bin").expect("the monitor reads");
     // It executes the command before it notices the end of the connection.
-    monitor.shutdown(Shutdown::Write).expect("it is there");
+    monitor.shutdown(Shutdown::Write).expect("the monitor is connected");
     let _ = monitor.read_to_end(&mut Vec::new());
     let bytes = fs::read(own.join("stack.bin")).expect("the stack was saved");
     let left = bytes.chunks(4).take_while(|word| *word == PAINT).count() * 4;
@@ -109,9 +109,9 @@ fn the_node_image_stays_within_its_budgets() {
         let (known, most) = row(&page, name);
         assert!(found <= most, "{name}: {found} bytes, at most {most} are allowed");
         let off = found.abs_diff(known) * 10;
-        assert!(off <= known, "{name} is {found}, the table says {known}");
+        assert!(off <= known, "{name} is {found}, in the table {known}");
     }
-    // The limits themselves: 48 KiB, 4 more for encryption; four floats for each of n and p, and 8 KiB; 4 KiB.
+    // The limits: 48 KiB of flash and 4 KiB more for encryption; four floats for each of n and p plus 8 KiB; 4 KiB of stack.
     let names = ["flash without encryption", "flash with encryption", "static RAM", "stack"];
     let limits = names.map(|name| row(&page, name).1);
     assert_eq!(limits, [48 << 10, 52 << 10, 4 * (4 * 784 + 4 * 784) + (8 << 10), 4 << 10]);

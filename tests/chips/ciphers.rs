@@ -29,12 +29,12 @@ type Key = [String; 3];
 /// Flash, stack, and instructions per byte of a message of 300 and of 800 bytes.
 type Cost = [f64; 4];
 
-/// Whether the page is written anew: then all ciphers are measured.
+/// Whether the page is rewritten: then all ciphers are measured.
 fn blessing() -> bool {
     std::env::var_os("LOPA_BLESS").is_some()
 }
 
-/// Whether a cipher is measured each time: the one that is used, and its rival. Building takes long.
+/// Whether a cipher is measured each time: only the one in use and its rival, because building takes long.
 fn measured_each_time(cipher: &str) -> bool {
     [CIPHERS[2].0, CIPHERS[4].0].contains(&cipher)
 }
@@ -70,7 +70,7 @@ fn measure() -> Vec<(Key, Cost)> {
     rows
 }
 
-/// The page with these rows in place of those it has.
+/// The page with its rows replaced by these.
 fn write(page: &str, rows: &[(Key, Cost)]) -> Option<String> {
     let (before, rest) = page.split_once(MARKS[0])?;
     let (_, after) = rest.split_once(MARKS[1])?;
@@ -123,7 +123,7 @@ fn costs_of_ciphers_match_the_docs() {
     known.retain(|([cipher, ..], _)| blessing() || measured_each_time(cipher));
     assert!(
         agree(&known, &rows),
-        "measured {rows:#?}\nthe docs say {known:#?}\nif this is intended: {BLESS}"
+        "measured {rows:#?}\nin the docs {known:#?}\nif this is intended: {BLESS}"
     );
 }
 

@@ -82,7 +82,7 @@ fn blessing() -> bool {
     std::env::var_os("LOPA_BLESS").is_some()
 }
 
-/// Whether a row is measured each time. Programs built for size are checked on two chips only: building takes long.
+/// Whether a row is measured each time. Programs built for size are checked on two chips only, because building takes long.
 fn measured_each_time(section: &str, chip: &str) -> bool {
     section == SECTIONS[0].title || [CORTEX_M0.chip, CORTEX_M4F.chip].contains(&chip)
 }
@@ -188,6 +188,6 @@ fn a_written_table_reads_back_and_detects_changes() {
     let other = Cost { flash: 1, instructions: 56, ..cost };
     assert_eq!(
         cost.strays(other),
-        ["flash is 1, the table says 1234567", "instructions is 56, the table says 50"]
+        ["flash is 1, in the table 1234567", "instructions is 56, in the table 50"]
     );
 }

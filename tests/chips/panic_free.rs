@@ -1,6 +1,6 @@
 //! The core's run-time code and the node program have no panic path: a program that calls all of it on unknown
-//! input, and runs the node on a board about which nothing is known, links although its panic handler calls a function
-//! that does not exist. This does not cover what a real board adds: drivers, start-up code and executor.
+//! input, and runs the node on a board that may return anything, links although its panic handler calls a function that does
+//! not exist. A real board's drivers, start-up code and executor are not covered.
 
 use super::emulator::{TARGETS, build};
 
@@ -19,7 +19,7 @@ fn links(targets: &[&str], features: &[&str]) {
 #[test]
 #[ignore = "needs the chip targets: tests/run.sh runs it"]
 fn no_panic_can_be_reached_on_any_target() {
-    // With keys, as images for boards are built: nothing is left out then.
+    // With keys, as images for boards are built.
     links(&TARGETS, &["encrypt"]);
 }
 

@@ -8,8 +8,8 @@ use super::emulator::{Build, CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMC
 use lopa_core::math::{KIND, Kind};
 use lopa_tests::{fingerprint, programs};
 
-/// What every machine computes. If a change of bits was intended, copy the lines that the test
-/// prints to this place, and say in the changelog that the old and the new version cannot be mixed in a fleet.
+/// The bits that every machine computes. If a change was intended, copy the lines that the test prints to this place, and
+/// note in the changelog that the old and the new version cannot be mixed in a fleet.
 const RECORDED: &str = "\
 draws -- ed8198911da0e024
 functions -- e589a567ccc43079

@@ -1,4 +1,4 @@
-//! Whatever the links do, the bits do not change; and what that costs.
+//! Links change no bit, whatever they do; and what that costs.
 
 use super::fleet::{Fleet, LONG, bits, linking, star, topologies};
 use lopa_core::node::{Scheme, Scratch};
@@ -7,7 +7,7 @@ use lopa_host::network::{Faults, Linking, Wiring};
 use lopa_host::topology::Topology;
 use proptest::prelude::*;
 
-/// Runs a fleet over links and compares every bit with the run in one memory. Returns the nodes' counters.
+/// Runs a fleet over links and compares every bit with an in-process run. Returns the nodes' counters.
 pub fn same_bits<const WINDOW: usize, const VALUES: usize>(
     fleet: &Fleet,
     linking: Linking,
@@ -17,14 +17,14 @@ pub fn same_bits<const WINDOW: usize, const VALUES: usize>(
     for (number, want) in fleet.states().iter().enumerate() {
         assert_eq!(&bits(network.node(number)), want, "node {number}");
         let counters = network.exchange(number).counters();
-        assert_eq!(counters.epochs, 0, "nobody died: {counters:?}");
+        assert_eq!(counters.epochs, 0, "an epoch began: {counters:?}");
         assert_eq!((counters.malformed, counters.refused, counters.non_finite), (0, 0, 0));
     }
     (0..network.len()).map(|number| *network.exchange(number).counters()).collect()
 }
 
 prop_compose! {
-    /// Up to the worst lines that are promised to work.
+    /// Up to the worst supported lines.
     fn faults()(
         drop in 0.0_f32..0.3,
         corrupt in 0.0_f32..0.1,
@@ -59,7 +59,7 @@ proptest! {
         let scheme = if tracking { Scheme::GradientTracking } else { Scheme::LocalGradient };
         let fleet = Fleet { topology, scheme, outer, inner: 3, rounds: 12, seed: seed % 100 };
         let at = |values: usize| {
-            // The chunk must fit the room, with y behind x.
+            // The chunk must fit the room, with y after x.
             let chunk = chunk.min(values as u32 / 2);
             let mut linking = linking(wiring, chunk, values);
             linking.compute = [500, most];
@@ -77,7 +77,7 @@ proptest! {
 }
 
 #[test]
-fn the_simulation_on_all_cores_mixes_as_the_core_does() {
+fn the_parallel_simulation_mixes_the_bits_of_the_core() {
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
         let topology = Topology::new(6, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (1, 5)]).unwrap();
         let fleet = Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3 };
@@ -93,7 +93,7 @@ fn the_simulation_on_all_cores_mixes_as_the_core_does() {
 }
 
 #[test]
-fn the_worst_lines_promised_change_nothing() {
+fn the_worst_supported_lines_change_no_bit() {
     let worst =
         Faults { drop: 0.3, corrupt: 0.1, duplicate: 0.1, reorder: 0.1, delay: 3_000, cut: vec![] };
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
@@ -107,7 +107,7 @@ fn the_worst_lines_promised_change_nothing() {
     }
 }
 
-/// Bytes sent over bytes of payload, the worst node's.
+/// Bytes sent divided by bytes of payload, for the worst node.
 fn overhead(fleet: &Fleet, wiring: Wiring, counters: &[Counters]) -> f64 {
     let vectors = if fleet.scheme == Scheme::GradientTracking { 2 } else { 1 };
     let degree =
@@ -121,8 +121,8 @@ fn overhead(fleet: &Fleet, wiring: Wiring, counters: &[Counters]) -> f64 {
 }
 
 #[test]
-fn without_loss_bytes_stay_below_one_and_a_twentieth_of_the_payload() {
-    // n = 784, as for pictures of 28 by 28. The chunk is a quarter of it, half of it on a shared line.
+fn without_loss_overhead_is_at_most_five_percent() {
+    // n = 784, as for images of 28 by 28. A chunk is a quarter of it, or half of it on a shared line.
     println!("scheme            wiring   nodes  chunk  bytes / payload");
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
         for (wiring, topology, chunk) in [
@@ -143,7 +143,7 @@ fn without_loss_bytes_stay_below_one_and_a_twentieth_of_the_payload() {
 
 #[test]
 fn a_window_keeps_a_line_busy() {
-    // Two nodes whose bytes take up to 4 ms to arrive, as through USB: how much of the time do they carry values?
+    // Two nodes whose bytes take up to 4 ms to arrive, as over USB: for how much of the time does the line carry values?
     let fleet = Fleet {
         topology: Topology::ring(2),
         scheme: Scheme::LocalGradient,
@@ -160,16 +160,16 @@ fn a_window_keeps_a_line_busy() {
     let mut wide = fleet.linked::<8, 49>(linking);
     wide.run(LONG).unwrap();
     let (narrow, wide) = (busy(narrow.now()), busy(wide.now()));
-    println!("values on the line: {narrow:.3} of the time with a window of 1, {wide:.3} of 8");
+    println!("values on the line: {narrow:.3} of the time with a window of 1, {wide:.3} with 8");
     assert!(wide > 0.6 && wide > 3.0 * narrow, "{narrow} {wide}");
 }
 
-/// Frames, bytes and repairs against the rate of loss, for three networks. Frozen: a change of the protocol's
-/// behaviour shows here.
+/// Frames, bytes and repairs by loss rate, for three networks. The table is recorded to detect changes of the protocol's
+/// behaviour.
 #[test]
-fn what_loss_costs() {
+fn the_cost_of_loss_matches_its_table() {
     let mut table =
-        String::from("loss   network          frames a round   bytes a round   repairs a round\n");
+        String::from("loss   network            frames/round     bytes/round     repairs/round\n");
     for drop in [0.0, 0.01, 0.05, 0.1, 0.2, 0.3] {
         for (name, wiring, topology) in [
             ("ring of 5", Wiring::Direct, Topology::ring(5)),
@@ -194,5 +194,5 @@ fn what_loss_costs() {
     }
     println!("{table}");
     let frozen = include_str!("loss.table");
-    assert!(table == frozen, "the table changed; if that was meant, loss.table is now:\n{table}");
+    assert!(table == frozen, "the table changed; if that is intended, loss.table is now:\n{table}");
 }

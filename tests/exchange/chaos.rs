@@ -1,6 +1,6 @@
 //! Everything at once, decided by one seed: nodes die, reboot, hang and are reflashed, lines fail, clocks drift, and an
-//! attacker plays recordings and forges frames. When it ceases, every part of the network that is still connected must
-//! find together and reach its own optimum, in bounded time and with a bounded number of frames.
+//! attacker plays recordings and forges frames. When it ends, every part of the network that is still connected must
+//! reunite and reach its own optimum, in bounded time and with a bounded number of frames.
 //!
 //! A failure prints its seed. Any seed, or range of seeds, can be run alone:
 //!
@@ -24,14 +24,14 @@ use rayon::prelude::*;
 use super::fleet::{Fleet, Network, QuadraticNode, VALUES, drift, frame, linking};
 use super::forge;
 
-/// Seeds of the test command.
+/// The seeds that run by default.
 const SEEDS: Range<u64> = 0..100;
-/// As good as no end: all that happens, happens before.
+/// More rounds than any test reaches.
 const ENDLESS: u64 = 1 << 40;
 /// Elements of a chunk.
 const CHUNK: u32 = 4;
 
-/// A source of chances.
+/// A source of random events.
 struct Chance(Stream);
 
 impl Chance {
@@ -44,7 +44,7 @@ impl Chance {
         self.0.next() as usize % bound.max(1)
     }
 
-    /// Once in `times`.
+    /// True once in `times` calls on average.
     fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -62,14 +62,14 @@ impl Chance {
     }
 }
 
-/// What a node's flash holds, and with which settings it runs.
+/// The content of a node's flash, and its settings.
 #[derive(Clone, Default)]
 struct Board {
-    /// The newest checkpoint, and the one before.
+    /// The newest checkpoint, and the one before it.
     slots: [Option<Vec<u8>>; 2],
-    /// Its flash counts boots.
+    /// Whether its flash counts boots.
     counts: bool,
-    /// It runs with the other step size.
+    /// Whether it runs with the other step size.
     other: bool,
     on: bool,
 }
@@ -84,11 +84,11 @@ struct Chaos {
     timing: Timing,
     faults: Faults,
     hostile: bool,
-    /// Frames that were not sent by nodes.
+    /// The number of frames sent by the attacker.
     injected: u64,
 }
 
-/// A connected graph: a random tree and some more links, a star or all links, up to the most neighbours.
+/// A connected graph: a random tree with some more links, a star or a complete graph, up to the most neighbours.
 fn topology(chance: &mut Chance) -> Topology {
     let large = chance.once_in(20);
     let nodes = if large { 10 + chance.below(8) as u32 } else { 2 + chance.below(6) as u32 };
@@ -137,7 +137,7 @@ impl Chaos {
             drift: chance.below(40_001) as i32 - 20_000,
         };
         let clocks = (0..nodes).map(clock).collect();
-        // With a key an attacker has recordings only.
+        // With a key, an attacker has only recordings.
         let keyed = chance.once_in(4);
         let seal = if keyed { Seal::keyed([seed as u8; KEY_BYTES]) } else { Seal::PLAIN };
         let linking = Linking { timing, faults: faults.clone(), seed, clocks, seal, ..plain };
@@ -158,7 +158,7 @@ impl Chaos {
         Config { steps: StepSizes::new(0.15, 0.3, 0.3, 0.5, 0.7).unwrap(), ..config }
     }
 
-    /// A node as it boots: fresh, or from the checkpoint in a slot, if that is of this configuration.
+    /// A node as it boots: fresh, or from the checkpoint in a slot if that has this configuration.
     fn awake(&self, node: usize, slot: Option<usize>) -> QuadraticNode {
         let mut fresh = self.fleet.node_with(node, self.config(node));
         if let Some(checkpoint) = slot.and_then(|slot| self.boards[node].slots[slot].as_ref()) {
@@ -185,7 +185,7 @@ impl Chaos {
         self.boards[node].on = true;
     }
 
-    /// Nodes between two rounds save checkpoints now and then.
+    /// Now and then, nodes between two rounds save checkpoints.
     fn save(&mut self) {
         for node in 0..self.boards.len() {
             let at_rest = self.network.node(node).phase() == Phase::Ready;
@@ -203,7 +203,7 @@ impl Chaos {
         self.network.set_faults(which, faults);
     }
 
-    /// One thing that goes wrong, or right again.
+    /// One thing that breaks, or works again.
     fn event(&mut self) {
         let nodes = self.boards.len();
         let node = self.chance.below(nodes);
@@ -212,7 +212,7 @@ impl Chaos {
         match self.chance.below(12) {
             0 | 1 if self.boards[node].on => self.kill(node),
             0 | 1 => self.boot(node),
-            // A reboot that nobody misses, or nobody can tell from the life before.
+            // A reboot that is not noticed, or cannot be distinguished from the boot before.
             2 => {
                 self.kill(node);
                 let pause = self.chance.time(silence / 2);
@@ -261,7 +261,7 @@ impl Chaos {
         }
     }
 
-    /// An attacker who hears everything plays something back, or forges something.
+    /// An attacker who receives everything replays or forges a frame.
     fn attack(&mut self) {
         let recorded = self.network.recorded();
         if recorded.is_empty() {
@@ -279,7 +279,7 @@ impl Chaos {
         self.injected += u64::from(self.network.inject(frame.from, to, &bytes));
     }
 
-    /// Some time in which anything happens.
+    /// Runs for a while in which anything can happen.
     fn rage(&mut self) {
         let end = self.network.now() + 12 * self.timing.silence;
         while self.network.now() < end {
@@ -297,7 +297,7 @@ impl Chaos {
         }
     }
 
-    /// All faults cease. Some nodes are off for good, some keep the other step size.
+    /// All faults end. Some nodes stay off, some keep the other step size.
     fn calm(&mut self) {
         self.lines(|_, _| true, &Faults::NONE);
         for node in 0..self.boards.len() {
@@ -344,7 +344,7 @@ impl Chaos {
         parts
     }
 
-    /// Whether a part is in one epoch, with everybody in it met and everybody else left out; and if not, why.
+    /// Checks that a part is in one epoch, with all its nodes met and all others left out.
     fn together(&self, part: &[usize]) -> Result<(), String> {
         let epoch = self.network.exchange(part[0]).epoch();
         for &node in part {
@@ -366,7 +366,7 @@ impl Chaos {
         Ok(())
     }
 
-    /// x of every node when it no longer moves, in-process, with only the links that work; and the rounds that took.
+    /// x of every node once it no longer moves, in-process, over the working links only; and the rounds needed.
     fn reference(&self) -> (Vec<Vec<f32>>, u64) {
         const PIECE: u64 = 200;
         let count = self.boards.len();
@@ -394,7 +394,7 @@ impl Chaos {
         unreachable!()
     }
 
-    /// Where everybody is, for a person who replays a seed.
+    /// Prints the state of all nodes, for debugging a seed.
     fn describe(&self) {
         let Self { seed, fleet, hostile, injected, network, .. } = self;
         let links: Vec<_> = fleet.topology.links().collect();
@@ -414,22 +414,22 @@ impl Chaos {
         }
     }
 
-    /// Runs until every part has done so many rounds in one epoch.
+    /// Runs until every part has completed enough rounds in one epoch.
     fn settle(&mut self) {
         let parts = self.parts();
-        // The longest that is waited for a neighbour that never came, then some deaths in a row, then the rounds.
+        // The longest wait for a neighbour that never comes, then some deaths in a row, then the rounds.
         let limit = self.network.now() + 2 * self.timing.patience + 40 * self.timing.silence;
         let slice = self.timing.retry;
         let together = |chaos: &Self| parts.iter().try_for_each(|part| chaos.together(part));
         while let Err(reason) = together(self) {
-            assert!(self.network.now() < limit, "they do not find together: {reason}");
+            assert!(self.network.now() < limit, "the nodes do not reunite: {reason}");
             self.network.run_for(slice).unwrap();
         }
         let epochs: Vec<_> = parts.iter().map(|p| self.network.exchange(p[0]).epoch()).collect();
         let round = |chaos: &Self, node: usize| chaos.network.node(node).state().round;
         let starts: Vec<u64> = parts.iter().map(|part| round(self, part[0])).collect();
         let before = self.marks();
-        // From wherever they are it may take longer than from the start.
+        // From here it may take longer than from the start.
         let (reference, rounds) = self.reference();
         let limit = self.network.now() + rounds * 200_000;
         for (part, start) in parts.iter().zip(&starts) {
@@ -444,9 +444,9 @@ impl Chaos {
             self.describe();
         }
         let now: Vec<_> = parts.iter().map(|p| self.network.exchange(p[0]).epoch()).collect();
-        assert_eq!(now, epochs, "an epoch began when all was calm");
+        assert_eq!(now, epochs, "an epoch began without a cause");
         if let Err(reason) = together(self) {
-            panic!("they fell apart: {reason}");
+            panic!("the nodes separated again: {reason}");
         }
         self.bounded(before);
         self.optimal(&parts, &reference);
@@ -458,9 +458,9 @@ impl Chaos {
         nodes.map(|node| self.network.computed(node) * self.neighbours(node).count() as u64).sum()
     }
 
-    /// Nobody storms, neither in chaos nor in calm. A round is two chunks; frames beyond `FRAMES` for each round and
-    /// neighbour must be greetings and repairs, of which there are at most `GREETINGS` for each neighbour in the time
-    /// after which a frame counts as lost.
+    /// The number of frames is bounded, with faults and without. A round is two chunks; frames beyond `FRAMES` for each round
+    /// and neighbour must be greetings and repairs: at most `GREETINGS` for each neighbour in the time after which a frame
+    /// counts as lost.
     fn bounded(&self, [since, frames, work]: [u64; 3]) {
         const FRAMES: u64 = 4;
         const GREETINGS: u64 = 3;
@@ -486,12 +486,12 @@ impl Chaos {
                 x.map(|(x, o)| (x - o).abs()).fold(0.0, f32::max)
             };
             let far = part.iter().map(far).fold(0.0, f32::max);
-            assert!(far < 1e-5, "{part:?} is {far:e} from where it should be");
+            assert!(far < 1e-5, "{part:?} is {far:e} from its optimum");
         }
     }
 }
 
-/// One seed from beginning to end.
+/// Runs one seed from beginning to end.
 fn run(seed: u64) {
     let mut chaos = Chaos::new(seed, ENDLESS);
     chaos.rage();
@@ -506,11 +506,11 @@ fn run(seed: u64) {
     chaos.settle();
 }
 
-/// The seeds asked for, or those of the test command.
+/// The seeds in LOPA_CHAOS, or the default ones.
 fn seeds() -> Range<u64> {
     let Ok(text) = std::env::var("LOPA_CHAOS") else { return SEEDS };
     let number = |text: &str| {
-        text.trim().parse::<u64>().expect("LOPA_CHAOS is a seed or a range, as in 0..2000")
+        text.trim().parse::<u64>().expect("LOPA_CHAOS must be a seed or a range, as in 0..2000")
     };
     match text.split_once("..") {
         Some((from, to)) => number(from)..number(to),
@@ -518,7 +518,7 @@ fn seeds() -> Range<u64> {
     }
 }
 
-/// The same with an end, which some nodes reach in the middle of it all.
+/// The same with a last round, which some nodes reach during the chaos.
 fn run_to_the_end(seed: u64) {
     let rounds = 400;
     let mut chaos = Chaos::new(seed, rounds);
@@ -527,19 +527,19 @@ fn run_to_the_end(seed: u64) {
     let Timing { silence, patience, .. } = chaos.timing;
     let limit = chaos.network.now() + 2 * patience + 40 * silence + 10 * rounds * 100_000;
     chaos.network.run(limit).unwrap();
-    // One that booted when all was done may still wait for a neighbour that is off for good.
+    // A node that booted after the last round may still wait for a neighbour that stays off.
     chaos.network.run_for(patience + 2 * silence).unwrap();
     chaos.network.run(limit + 2 * patience).unwrap();
     chaos.bounded([0; 3]);
     for part in chaos.parts() {
         if let Err(reason) = chaos.together(&part) {
-            panic!("at the end they are not together: {reason}");
+            panic!("the nodes are not together at the end: {reason}");
         }
         let gap = drift(&chaos.network, &part);
         assert!(gap < 1e-5, "the sums of y and z of {part:?} are {gap:e} apart");
         for node in part {
             let had = chaos.network.node(node).evaluations().hessian_vector;
-            assert!(had >= rounds / 2, "node {node} reports the end after {had} rounds");
+            assert!(had >= rounds / 2, "node {node} finished after only {had} rounds");
         }
     }
 }
@@ -554,11 +554,11 @@ fn all(seeds: Range<u64>, run: fn(u64)) {
 }
 
 #[test]
-fn after_any_chaos_every_part_finds_together_and_reaches_its_optimum() {
+fn after_any_chaos_every_part_reunites_and_reaches_its_optimum() {
     all(seeds(), run);
 }
 
 #[test]
-fn after_any_chaos_every_run_comes_to_its_end() {
+fn after_any_chaos_every_run_finishes() {
     all(seeds(), run_to_the_end);
 }

@@ -1,4 +1,4 @@
-//! Networks of random quadratics for the tests of the exchange, in one memory and over links.
+//! Networks of random quadratics for the tests of the exchange, in-process and over links.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::reference::optimum::optimum;
 /// A node on a quadratic.
 pub type QuadraticNode = SimulatedNode<Quadratic<'static>>;
 
-/// What a test network is made of.
+/// The parameters of a test network.
 #[derive(Debug, Clone)]
 pub struct Fleet {
     pub topology: Topology,
@@ -29,7 +29,7 @@ pub struct Fleet {
     pub seed: u64,
 }
 
-/// Test data live as long as the test.
+/// Leaks test data, so that it lives as long as the test.
 fn keep(values: Vec<f32>) -> &'static [f32] {
     values.leak()
 }
@@ -66,7 +66,7 @@ impl Fleet {
         self.node_with(node, Self::config(node as u32))
     }
 
-    /// A fresh node with settings of its own.
+    /// A fresh node with its own settings.
     pub fn node_with(&self, node: usize, config: Config) -> QuadraticNode {
         let zeros = |len: usize| vec![0.0; len].into_boxed_slice();
         let delta = if self.scheme == Scheme::GradientTracking { self.outer } else { 0 };
@@ -86,7 +86,7 @@ impl Fleet {
         (0..self.topology.nodes()).map(|node| self.node(node)).collect()
     }
 
-    /// The states after all rounds in one memory: what any links must reproduce.
+    /// The states after all rounds in-process, which any links must reproduce.
     pub fn states(&self) -> Vec<Vec<u32>> {
         let problems = (0..self.topology.nodes()).map(|node| self.problem(node));
         let edges = self.topology.metropolis();
@@ -112,7 +112,7 @@ pub fn bits(node: &QuadraticNode) -> Vec<u32> {
     [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect()
 }
 
-/// The longest message with so many values, sealed.
+/// The longest message with this many values, sealed.
 pub const fn frame(values: usize) -> usize {
     message_len(values) + SEAL_LONGEST
 }
@@ -154,7 +154,7 @@ pub const VALUES: usize = 8;
 /// A network with room for chunks of four elements.
 pub type Network = LinkedNetwork<Quadratic<'static>, 3, VALUES>;
 
-/// An hour of simulated time: what is not done by then never will be.
+/// An hour of simulated time, far more than any test needs.
 pub const LONG: Micros = 3_600_000_000;
 
 /// A fleet with gradient tracking.
@@ -187,7 +187,7 @@ pub fn distance(network: &Network, fleet: &Fleet, nodes: &[usize], of: &[usize])
     nodes.iter().map(|&i| far(network.node(i))).fold(0.0, f64::max)
 }
 
-/// The largest element of |Σy − Σz| over some nodes: 0 but for rounding, as long as nothing was lost between rounds.
+/// The largest element of |Σy − Σz| over some nodes: 0 up to rounding, unless something was lost between rounds.
 pub fn drift(network: &Network, nodes: &[usize]) -> f64 {
     let outer = network.node(nodes[0]).state().y.len();
     let gap = |at: usize| {
@@ -213,21 +213,21 @@ pub fn saved(network: &Network, number: usize) -> Vec<u8> {
     bytes
 }
 
-/// A node as its checkpoint has it.
+/// A node restored from its checkpoint.
 pub fn restored(fleet: &Fleet, number: usize, checkpoint: &[u8]) -> QuadraticNode {
     let mut node = fleet.node(number);
     node.restore(checkpoint).unwrap();
     node
 }
 
-/// How a node stands with a neighbour.
+/// The standing of a neighbour for a node.
 pub fn standing(network: &Network, node: usize, neighbour: usize) -> Standing {
     let mut all = network.exchange(node).standings();
     all.find(|(number, _)| *number as usize == neighbour).unwrap().1
 }
 
 prop_compose! {
-    /// A connected graph: a random tree and some more links.
+    /// A connected graph: a random tree with some more links.
     pub fn topologies(nodes: Range<u32>)(
         nodes in nodes,
         choices in prop::collection::vec(any::<u32>(), 12),

@@ -1,15 +1,15 @@
-//! An attacker on the wire: it hears every frame and sends frames of its own, with a right checksum.
+//! An attacker on the wire, who receives every frame and sends forged ones with a correct checksum.
 
 use lopa_core::exchange::Micros;
 use lopa_core::wire::{self, Body, FrameReader, Hello, Message, Reason, Refuse, Seal, VERSION};
 
 use super::fleet::{Network, VALUES, frame};
 
-/// What an attacker makes of a greeting it heard: frames to be sent to a node as if another had sent them.
-type Answer<'a> = &'a mut dyn FnMut(&Heard) -> Option<Forged>;
+/// An attacker's reaction to a greeting: a frame to send to a node in the name of another.
+type Answer<'a> = &'a mut dyn FnMut(&Greeting) -> Option<Forged>;
 
 /// A greeting on the wire.
-pub struct Heard {
+pub struct Greeting {
     pub from: usize,
     pub to: usize,
     pub session: u32,
@@ -79,7 +79,7 @@ pub fn attack(network: &mut Network, time: Micros, answer: Answer<'_>) {
                     return;
                 };
                 let (from, to) = (recorded.from, hello.to as usize);
-                forged.extend(answer(&Heard { from, to, session, epoch, hello }));
+                forged.extend(answer(&Greeting { from, to, session, epoch, hello }));
             });
         }
         forged.into_iter().for_each(|forged| forged.send(network));
@@ -87,21 +87,21 @@ pub fn attack(network: &mut Network, time: Micros, answer: Answer<'_>) {
 }
 
 /// A refusal in the name of the neighbour that was greeted.
-pub fn refusal(heard: &Heard) -> Forged {
+pub fn refusal(greeting: &Greeting) -> Forged {
     let refuse =
-        Refuse { to: heard.from as u32, echo: heard.hello.challenge, reason: Reason::Scheme };
+        Refuse { to: greeting.from as u32, echo: greeting.hello.challenge, reason: Reason::Scheme };
     Forged {
-        from: heard.to,
-        to: heard.from,
+        from: greeting.to,
+        to: greeting.from,
         session: 1,
-        epoch: heard.epoch,
+        epoch: greeting.epoch,
         body: Body::Refuse(refuse),
     }
 }
 
-/// A recorded frame with something changed in it, and a right checksum. Values are left alone: without a key nothing can
-/// protect them. `newest` tells what an attacker can know: the last challenge the receiver gave. A frame with a key
-/// cannot be read; one of its bytes is changed.
+/// A recorded frame with one change and a correct checksum. Values are not changed: without a key nothing can protect them.
+/// `newest` gives the last challenge of the receiver, which an attacker can know. A frame with a key cannot be read, so one
+/// of its bytes is changed.
 pub fn changed(
     bytes: &[u8],
     newest: &std::collections::VecDeque<lopa_host::network::Recorded>,

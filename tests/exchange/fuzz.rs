@@ -1,4 +1,4 @@
-//! Any bytes into the decoder and the exchange: seeded runs, and every case that was ever worth keeping.
+//! Any bytes into the decoder and the exchange: seeded runs, and a corpus of cases worth keeping.
 //!
 //! The same functions run under cargo-fuzz: `cargo +nightly fuzz run decoder` (or `exchange`) in this package's
 //! folder.
@@ -21,11 +21,11 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
         })
         .collect();
     files.sort();
-    assert!(files.len() > 4, "the corpus of {target} is gone");
+    assert!(files.len() > 4, "the corpus of {target} is missing");
     files
 }
 
-/// Runs one input, and says which it was if it fails.
+/// Runs one input, and prints it if it fails.
 fn run<T>(target: fn(&[u8]) -> T, input: &[u8], name: &str) -> T {
     std::panic::catch_unwind(|| target(input)).unwrap_or_else(|panic| {
         let hex: String = input.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -34,13 +34,13 @@ fn run<T>(target: fn(&[u8]) -> T, input: &[u8], name: &str) -> T {
     })
 }
 
-/// Runs every file of the corpus; the results go by the names of the files.
+/// Runs every file of the corpus; returns the results by file name.
 fn replay<T>(target: fn(&[u8]) -> T, name: &str) -> Vec<(String, T)> {
     let files = corpus(name).into_iter();
     files.map(|(file, input)| (file.clone(), run(target, &input, &file))).collect()
 }
 
-/// Runs `count` inputs, each its own stream: half of them random, half mutated from the corpus.
+/// Runs `count` inputs, each from its own random stream: half of them random, half mutated from the corpus.
 fn seeded<T>(target: fn(&[u8]) -> T, name: &str, count: u64, longest: u32) -> Vec<T> {
     let seeds: Vec<Vec<u8>> = corpus(name).into_iter().map(|(_, input)| input).collect();
     let result = |number: u64| {
@@ -56,7 +56,7 @@ fn seeded<T>(target: fn(&[u8]) -> T, name: &str, count: u64, longest: u32) -> Ve
     (0..count).map(result).collect()
 }
 
-/// One seed, or two joined, with a few places changed.
+/// One input of the corpus, or two joined, with a few bytes changed.
 fn mutated(seeds: &[Vec<u8>], stream: &mut Stream) -> Vec<u8> {
     let mut pick = |len: usize| stream.next() as usize % len.max(1);
     let mut input = seeds[pick(seeds.len())].clone();
@@ -82,17 +82,17 @@ fn mutated(seeds: &[Vec<u8>], stream: &mut Stream) -> Vec<u8> {
 }
 
 #[test]
-fn the_corpus_of_the_decoder_holds() {
+fn the_decoder_passes_its_corpus() {
     replay(fuzzing::decoder, "decoder");
 }
 
 #[test]
-fn the_corpus_of_the_exchange_holds() {
+fn the_exchange_passes_its_corpus() {
     let results = replay(fuzzing::exchange, "exchange");
-    // The honest ones among them work together: otherwise the rest shows nothing.
+    // Honest scripts must complete rounds: otherwise the other results mean nothing.
     let reached = |name: &str| {
         let found = results.iter().find(|(file, _)| file.ends_with(name));
-        found.unwrap_or_else(|| panic!("{name} is gone")).1
+        found.unwrap_or_else(|| panic!("{name} is missing from the corpus")).1
     };
     for honest in ["rounds-gt", "rounds-lg-shared-link"] {
         let Reached { round, counters, .. } = reached(honest);
@@ -109,14 +109,14 @@ fn the_corpus_of_the_exchange_holds() {
 }
 
 #[test]
-fn the_decoder_bears_any_bytes() {
+fn the_decoder_survives_any_bytes() {
     seeded(fuzzing::decoder, "decoder", 200_000, 260);
 }
 
 #[test]
-fn the_exchange_bears_any_script() {
+fn the_exchange_survives_any_script() {
     let results = seeded(fuzzing::exchange, "exchange", 20_000, 300);
-    // Every counter moved in some of them, or the scripts have lost their way.
+    // Every counter must have moved in some of them: otherwise the scripts no longer reach the code.
     let moved = |counter: fn(&Counters) -> u64| {
         results.iter().filter(|reached| counter(&reached.counters) > 0).count()
     };
@@ -139,6 +139,6 @@ fn the_exchange_bears_any_script() {
         ("end", results.iter().filter(|reached| reached.finished).count()),
         ("duplicate", results.iter().filter(|reached| reached.duplicate).count()),
     ] {
-        assert!(count > 10, "{name} came {count} times");
+        assert!(count > 10, "{name} happened only {count} times");
     }
 }

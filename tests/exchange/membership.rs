@@ -1,4 +1,4 @@
-//! Nodes that die, come back, or are cut off: the rest goes on, to the optimum of those who are there.
+//! Nodes that die, return, or are cut off: the others continue to their own optimum.
 
 use super::fleet::{
     Fleet, LONG, Network, QuadraticNode, distance, plain, restored, saved, standing, tracking,
@@ -11,7 +11,7 @@ fn network(fleet: &Fleet, wiring: Wiring) -> Network {
     fleet.linked(plain(wiring))
 }
 
-/// All that are on have met all that are on, in one epoch, and hold the others for dead.
+/// Checks that all nodes that are on have met in one epoch and consider the others dead.
 fn at_peace(network: &Network, on: &[usize]) {
     let epoch = network.exchange(on[0]).epoch();
     for &i in on {
@@ -28,7 +28,7 @@ const EVERYONE: [usize; 5] = [0, 1, 2, 3, 4];
 const OTHERS: [usize; 4] = [0, 1, 3, 4];
 
 #[test]
-fn when_a_node_dies_the_rest_finds_its_own_optimum() {
+fn when_a_node_dies_the_others_reach_their_own_optimum() {
     for wiring in [Wiring::Direct, Wiring::Routed, Wiring::Bus] {
         let fleet = tracking(Topology::ring(5), 1_500);
         let mut network = network(&fleet, wiring);
@@ -44,7 +44,7 @@ fn when_a_node_dies_the_rest_finds_its_own_optimum() {
     }
 }
 
-/// Kills node 2 in round 50, lets `pause` pass, and brings it back as `back` makes it.
+/// Kills node 2 in round 50, waits for `pause`, and revives it with the node that `back` makes.
 fn comes_back(pause: Micros, back: impl Fn(&Fleet, &[u8]) -> QuadraticNode) {
     let fleet = tracking(Topology::ring(5), 1_500);
     let mut network = network(&fleet, Wiring::Direct);
@@ -68,17 +68,17 @@ fn silence() -> Micros {
 }
 
 #[test]
-fn a_node_that_reboots_with_its_checkpoint_joins_again() {
+fn a_node_rejoins_from_its_checkpoint() {
     comes_back(2 * silence(), |fleet, bytes| restored(fleet, 2, bytes));
 }
 
 #[test]
-fn a_node_that_reboots_empty_joins_again() {
+fn a_node_rejoins_without_a_checkpoint() {
     comes_back(2 * silence(), |fleet, _| fleet.node(2));
 }
 
 #[test]
-fn a_node_that_reboots_before_anyone_missed_it_joins_again() {
+fn a_node_that_reboots_unnoticed_rejoins() {
     for pause in [0, 1_000, silence() / 8, silence() - 1_000] {
         comes_back(pause, |fleet, bytes| restored(fleet, 2, bytes));
         comes_back(pause, |fleet, _| fleet.node(2));
@@ -86,7 +86,7 @@ fn a_node_that_reboots_before_anyone_missed_it_joins_again() {
 }
 
 #[test]
-fn a_partition_goes_on_in_both_halves_and_heals() {
+fn both_halves_of_a_partition_continue_and_reunite() {
     let fleet = tracking(Topology::ring(6), 6_000);
     let mut network = network(&fleet, Wiring::Direct);
     network.run_to_round(0, 50, LONG).unwrap();
@@ -108,8 +108,8 @@ fn a_partition_goes_on_in_both_halves_and_heals() {
 }
 
 #[test]
-fn a_line_that_is_dead_one_way_is_dead() {
-    // 1 hears 2, 2 does not hear 1: both must go on without the other.
+fn a_line_that_works_one_way_only_is_given_up() {
+    // Node 1 receives from 2, but 2 does not receive from 1: both must continue without the other.
     let fleet = tracking(Topology::ring(5), 1_500);
     let mut network = network(&fleet, Wiring::Direct);
     network.run_to_round(0, 50, LONG).unwrap();
@@ -117,10 +117,10 @@ fn a_line_that_is_dead_one_way_is_dead() {
     network.run(LONG).unwrap();
     assert_eq!(standing(&network, 1, 2), Standing::Dead);
     assert_eq!(standing(&network, 2, 1), Standing::Dead);
-    // The ring became a path: everyone still counts.
+    // The ring became a path: all nodes still take part.
     let far = distance(&network, &fleet, &EVERYONE, &EVERYONE);
     assert!(far < 1e-5, "{far:e}");
-    // Nobody flaps: the half-dead line was given up once by each end.
+    // No flapping: each end gave the half-dead line up once.
     let epochs = EVERYONE.map(|i| network.exchange(i).counters().epochs);
     assert!(epochs.iter().all(|&e| e <= 2), "{epochs:?}");
 }
@@ -137,7 +137,7 @@ fn a_node_left_alone_learns_alone() {
 }
 
 #[test]
-fn dying_and_coming_back_on_bad_lines_still_ends_well() {
+fn nodes_that_die_and_return_on_bad_lines_reach_the_optimum() {
     let fleet = tracking(Topology::ring(5), 1_200);
     let mut linking = plain(Wiring::Direct);
     linking.faults = Faults {

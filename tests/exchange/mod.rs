@@ -1,5 +1,5 @@
-//! The exchange over simulated links: the bits of a run in-process, whatever the links do; and a way back to the
-//! optimum, whatever happens to nodes.
+//! The exchange over simulated links: the bits of an in-process run, whatever the links do, and a return to the optimum,
+//! whatever happens to nodes.
 
 mod bits;
 mod chaos;

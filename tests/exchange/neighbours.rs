@@ -1,4 +1,4 @@
-//! What a round costs in frames, up to the most neighbours a node can have.
+//! The frames of a round, up to the most neighbours that a node can have.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use super::fleet::{Fleet, frame, linking};
 
 const WIRINGS: [Wiring; 3] = [Wiring::Direct, Wiring::Routed, Wiring::Bus];
 
-/// The frames of a complete network over links, and how many times nodes lost each other.
+/// All frames of a complete network over links.
 fn frames(nodes: u32, wiring: Wiring, rounds: u64) -> u64 {
     let topology = Topology::complete(nodes).unwrap();
     let scheme = Scheme::GradientTracking;
@@ -27,15 +27,15 @@ fn frames(nodes: u32, wiring: Wiring, rounds: u64) -> u64 {
 }
 
 #[test]
-fn twelve_nodes_that_all_hear_each_other_on_a_bus_do_not_storm() {
+fn twelve_nodes_on_a_bus_do_not_flood_it() {
     let frames = frames(12, Wiring::Bus, 20);
-    // Three chunks a round: 720 frames carry values.
+    // Three chunks per round: 720 frames carry values.
     assert!(frames < 5_000, "{frames} frames");
 }
 
-/// Frames per node and round, against the number of neighbours. Frozen: a change of the protocol's behaviour shows here.
+/// Frames per node and round by number of neighbours. The table is recorded to detect changes of the protocol's behaviour.
 #[test]
-fn frames_per_round_stay_in_bounds_up_to_the_most_neighbours() {
+fn frames_per_round_are_bounded_up_to_the_most_neighbours() {
     let mut table = String::from("neighbours   direct   routed      bus\n");
     for neighbours in 2..=LINKS as u32 {
         write!(table, "{neighbours:>10}").unwrap();
@@ -44,8 +44,8 @@ fn frames_per_round_stay_in_bounds_up_to_the_most_neighbours() {
             let per_round = frames(neighbours + 1, wiring, rounds) as f64
                 / (rounds * u64::from(neighbours + 1)) as f64;
             write!(table, "{per_round:>9.2}").unwrap();
-            // Three chunks a round and neighbour on a line of its own; on a shared line three in all. Acknowledgements,
-            // greetings and all must not double that, nor come to more than one for each neighbour.
+            // Three chunks per round: for each neighbour on separate lines, once on a shared line. Acknowledgements and
+            // greetings must not double that, nor exceed one for each neighbour.
             let lines = if wiring == Wiring::Direct { f64::from(neighbours) } else { 1.0 };
             let bound = 2.0 * 3.0 * lines + f64::from(neighbours);
             assert!(per_round < bound, "{wiring:?}, {neighbours} neighbours: {per_round} frames");
@@ -56,6 +56,6 @@ fn frames_per_round_stay_in_bounds_up_to_the_most_neighbours() {
     let frozen = include_str!("neighbours.table");
     assert!(
         table == frozen,
-        "the table changed; if that was meant, neighbours.table is now:\n{table}"
+        "the table changed; if that is intended, neighbours.table is now:\n{table}"
     );
 }

@@ -1,4 +1,4 @@
-//! Whole fleets that reboot from their checkpoints, of one round or of several: all meet, and end where they should.
+//! Fleets that reboot from checkpoints of the same or of different rounds: all nodes meet and reach the optimum.
 
 use super::fleet::{
     Fleet, LONG, Network, QuadraticNode, bits, path, plain, restored, topologies, tracking,
@@ -21,7 +21,7 @@ fn fleet(topology: Topology) -> Fleet {
     tracking(topology, 1_000)
 }
 
-/// Node `number` as its checkpoint of a place has it, of a fleet that went through the epochs before.
+/// Node `number` restored from its checkpoint of a place, in a fleet that went through the epochs before.
 fn checkpointed(fleet: &Fleet, number: usize, (epoch, round): Place) -> QuadraticNode {
     let mut nodes = fleet.nodes();
     let edges = fleet.topology.metropolis();
@@ -44,14 +44,14 @@ fn checkpointed(fleet: &Fleet, number: usize, (epoch, round): Place) -> Quadrati
     node
 }
 
-/// A fleet that wakes up all at once, each node with its own checkpoint.
+/// A fleet whose nodes boot at the same time, each from its own checkpoint.
 fn woken(fleet: &Fleet, places: &[Place], linking: Linking) -> Network {
     let nodes = places.iter().enumerate().map(|(number, at)| checkpointed(fleet, number, *at));
     let edges = fleet.topology.metropolis();
     LinkedNetwork::new(nodes.collect(), &edges, fleet.rounds, linking).unwrap()
 }
 
-/// Runs to the end: all have met all their neighbours in one epoch, and all are at the optimum of all.
+/// Runs to the end and checks that all nodes have met their neighbours in one epoch and are at the joint optimum.
 fn ends_well(fleet: &Fleet, network: &mut Network) {
     network.run(LONG).unwrap();
     let epoch = network.exchange(0).epoch();
@@ -62,7 +62,7 @@ fn ends_well(fleet: &Fleet, network: &mut Network) {
         assert_eq!(exchange.epoch(), epoch, "node {number}");
         for (neighbour, standing) in exchange.standings() {
             let round = network.node(number).state().round;
-            assert_eq!(standing, Standing::Met, "{number} about {neighbour} in round {round}");
+            assert_eq!(standing, Standing::Met, "{neighbour} for {number} in round {round}");
         }
         for (x, o) in network.node(number).state().x.iter().zip(&optimum) {
             let far = (f64::from(*x) - o).abs();
@@ -72,7 +72,7 @@ fn ends_well(fleet: &Fleet, network: &mut Network) {
 }
 
 #[test]
-fn checkpoints_of_one_place_go_on_with_the_same_bits() {
+fn checkpoints_of_one_round_continue_bit_for_bit() {
     for round in [0, 1, 50, 999, 1_000] {
         let fleet = fleet(Topology::ring(5));
         let mut network = woken(&fleet, &[(0, round); 5], plain(Wiring::Direct));
@@ -85,7 +85,7 @@ fn checkpoints_of_one_place_go_on_with_the_same_bits() {
 }
 
 #[test]
-fn checkpoints_of_a_later_epoch_go_on_in_it() {
+fn checkpoints_of_a_later_epoch_continue_in_that_epoch() {
     let fleet = fleet(Topology::ring(4));
     let mut network = woken(&fleet, &[(THIRD.0, 60); 4], plain(Wiring::Direct));
     ends_well(&fleet, &mut network);
@@ -94,15 +94,15 @@ fn checkpoints_of_a_later_epoch_go_on_in_it() {
 }
 
 #[test]
-fn checkpoints_of_two_rounds_begin_an_epoch_in_the_lower() {
+fn checkpoints_of_two_rounds_begin_an_epoch_in_the_earlier_one() {
     let fleet = fleet(path(2));
     for rounds in [[50, 61], [61, 50], [0, 50], [50, 1_000], [999, 1_000]] {
         let mut network = woken(&fleet, &rounds.map(|round| (0, round)), plain(Wiring::Direct));
-        // Until both have met: a round takes at least twice as long as the simulated time to compute.
+        // Until both have met: a round takes at least twice as long as its simulated computation.
         while !(0..2).all(|i| network.exchange(i).standings().all(|(_, s)| s == Standing::Met)) {
             network.run_for(50).unwrap();
         }
-        // Late in a run it goes back further: there must be rounds left to settle.
+        // Late in a run it goes back further, so that there are rounds left to settle.
         let lower = rounds[0].min(rounds[1]).min(fleet.rounds - fleet.rounds / 4);
         for number in 0..2 {
             assert!(network.exchange(number).epoch() != Epoch::FIRST, "{rounds:?}");
@@ -117,7 +117,7 @@ fn checkpoints_of_two_rounds_begin_an_epoch_in_the_lower() {
 }
 
 #[test]
-fn whatever_the_order_of_rounds_on_a_path_all_meet() {
+fn nodes_on_a_path_meet_whatever_their_rounds() {
     let fleet = fleet(path(3));
     for rounds in
         [[50, 61, 50], [61, 50, 61], [50, 61, 72], [72, 61, 50], [61, 50, 0], [50, 50, 61]]
@@ -130,8 +130,8 @@ fn whatever_the_order_of_rounds_on_a_path_all_meet() {
     }
 }
 
-/// Whoever joins an epoch starts with y = z. Whoever goes on in it from a checkpoint must do so too, or y is no longer
-/// the mean of z and the fleet ends beside the optimum.
+/// A node that joins an epoch starts with y = z. A node that continues in it from a checkpoint must do the same: otherwise
+/// the mean of y is no longer that of z, and the fleet misses the optimum.
 #[test]
 fn checkpoints_of_different_epochs_begin_a_new_one() {
     let fleet = fleet(path(3));
@@ -143,7 +143,7 @@ fn checkpoints_of_different_epochs_begin_a_new_one() {
         [third, second, first],
         [second, third, third],
         [first, third, second],
-        // Of one round, even.
+        // Even of the same round.
         [second, third, second],
     ] {
         let mut network = woken(&fleet, &places, plain(Wiring::Direct));
@@ -153,11 +153,11 @@ fn checkpoints_of_different_epochs_begin_a_new_one() {
 }
 
 #[test]
-fn one_that_wakes_later_with_another_round_is_waited_for() {
+fn a_node_that_boots_later_in_another_round_joins() {
     let Timing { silence, patience, .. } = plain(Wiring::Direct).timing;
     let fleet = fleet(path(3));
     for late in [(0, 50), (0, 61), (0, 0), (SECOND.0, 61)] {
-        // The others meet, perhaps mix, perhaps give it up.
+        // The others meet, and may mix or give it up.
         for pause in [100, 5_000, silence / 2, 3 * silence, patience + silence / 4] {
             for sleeper in 0..3 {
                 let mut network = woken(&fleet, &[(0, 50); 3], plain(Wiring::Direct));
@@ -171,7 +171,7 @@ fn one_that_wakes_later_with_another_round_is_waited_for() {
 }
 
 #[test]
-fn all_but_one_reboot_beside_one_in_a_later_epoch() {
+fn rebooted_nodes_rejoin_a_survivor_in_a_later_epoch() {
     let fleet = fleet(path(3));
     let silence = plain(Wiring::Direct).timing.silence;
     for survivor in 0..3 {
@@ -196,7 +196,7 @@ proptest! {
     })]
 
     #[test]
-    fn any_checkpoints_over_any_lines_end_well(
+    fn any_checkpoints_over_any_lines_reach_the_optimum(
         topology in topologies(2..6),
         picks in prop::collection::vec((0..3_usize, 0_u64..90), 6),
         late in prop::collection::vec(prop::option::of(0_u64..60_000), 6),
@@ -213,7 +213,7 @@ proptest! {
         let places: Vec<Place> = picks.into_iter().map(place).take(nodes).collect();
         let faults = Faults { drop, corrupt, duplicate, reorder, delay, cut: Vec::new() };
         let mut network = woken(&fleet, &places, Linking { faults, seed, ..plain(Wiring::Direct) });
-        // Some wake up later than others.
+        // Some boot later than others.
         let mut sleepers: Vec<(u64, usize)> =
             late.into_iter().take(nodes).enumerate().filter_map(|(i, at)| Some((at?, i))).collect();
         sleepers.sort_unstable();

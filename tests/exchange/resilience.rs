@@ -1,4 +1,4 @@
-//! Ways in which the exchange was broken once. Each ended in a standstill, a storm, or silently beside the optimum.
+//! Regression tests: each of these once made the exchange stall, flood the line, or silently miss the optimum.
 
 use lopa_core::exchange::Standing;
 use lopa_core::node::{Config, Phase};
@@ -19,7 +19,7 @@ fn network(fleet: &Fleet) -> Network {
     network
 }
 
-/// Runs to the end: `nodes` are at their own optimum, with Σy = Σz, in one epoch.
+/// Runs to the end and checks that `nodes` are at their own optimum, with Σy = Σz, in one epoch.
 fn ends_well(fleet: &Fleet, network: &mut Network, nodes: &[usize]) {
     network.run(LONG).unwrap();
     let epoch = network.exchange(nodes[0]).epoch();
@@ -31,7 +31,7 @@ fn ends_well(fleet: &Fleet, network: &mut Network, nodes: &[usize]) {
     assert!(far < 1e-5 && drift < 1e-5, "{far:e} from the optimum, sums {drift:e} apart");
 }
 
-/// Runs until a node stands between two rounds, having done `round`.
+/// Runs until a node is between two rounds, having completed `round`.
 fn reach(network: &mut Network, node: usize, round: u64) {
     network.run_to_round(node, round, LONG).unwrap();
     while network.node(node).phase() != Phase::Ready {
@@ -50,13 +50,13 @@ fn a_neighbour_reflashed_with_another_step_size_is_left_out_at_once() {
     network.revive(2, other).unwrap();
     ends_well(&fleet, &mut network, &[0, 1]);
     assert!(matches!(standing(&network, 1, 2), Standing::Refused(_)));
-    // Flashed right again, it takes part again.
+    // Reflashed with the right step size, it takes part again.
     network.revive(2, fleet.node(2)).unwrap();
     ends_well(&fleet, &mut network, &[0, 1, 2]);
 }
 
 #[test]
-fn checkpoints_of_two_histories_are_told_apart_whatever_power_cuts_lost() {
+fn checkpoints_of_two_histories_are_distinguished_after_power_cuts() {
     let fleet = tracking(path(3), 1_500);
     let (a, b, c) = (0, 1, 2);
     let mut network = network(&fleet);
@@ -65,7 +65,7 @@ fn checkpoints_of_two_histories_are_told_apart_whatever_power_cuts_lost() {
     reach(&mut network, a, 50);
     let first = saved(&network, a);
     let epoch = network.exchange(a).epoch();
-    // Power fails before b saves; b and c come back without a.
+    // Power fails before b saves; b and c return without a.
     (0..3).for_each(|node| network.kill(node));
     network.revive(b, fleet.node(b)).unwrap();
     network.revive(c, fleet.node(c)).unwrap();
@@ -82,7 +82,7 @@ fn checkpoints_of_two_histories_are_told_apart_whatever_power_cuts_lost() {
 }
 
 #[test]
-fn a_node_that_cannot_count_its_boots_is_found_out_when_it_reboots() {
+fn a_reboot_is_noticed_even_if_boots_are_not_counted() {
     let silence = plain(Wiring::Direct).timing.silence;
     for pause in [0, silence / 8, silence - 1_000, 2 * silence] {
         for victim in 0..3 {
@@ -98,7 +98,7 @@ fn a_node_that_cannot_count_its_boots_is_found_out_when_it_reboots() {
     }
 }
 
-/// An acknowledgement that says "I have mixed all you sent".
+/// An acknowledgement that claims to have mixed all that was sent.
 fn all_mixed(network: &Network, from: usize, to: usize) -> Forged {
     let (session, epoch) = head(network, from);
     let state = network.node(to).state();
@@ -110,7 +110,7 @@ fn all_mixed(network: &Network, from: usize, to: usize) -> Forged {
 }
 
 #[test]
-fn forged_acknowledgements_during_a_glitch_stop_nobody() {
+fn forged_acknowledgements_during_a_glitch_stop_no_node() {
     let fleet = tracking(path(2), 1_500);
     let mut network = network(&fleet);
     network.run_to_round(0, 50, LONG).unwrap();
@@ -129,7 +129,7 @@ fn a_frame_of_another_protocol_version_changes_nothing() {
     let fleet = tracking(path(3), 200);
     let mut network = network(&fleet);
     network.run_to_round(0, 50, LONG).unwrap();
-    // The checksum covers the version too, so the frame is made, not changed.
+    // The checksum covers the version too, so the frame is built from scratch.
     let mut frame = vec![0; 64];
     let mut writer = FrameWriter::new(&Seal::PLAIN, &mut frame);
     [VERSION + 1, 0, 7, 7, 7].into_iter().for_each(|byte| writer.push(byte));
@@ -143,22 +143,22 @@ fn a_frame_of_another_protocol_version_changes_nothing() {
 }
 
 #[test]
-fn forged_refusals_keep_nobody_apart_for_good() {
+fn nodes_recover_from_forged_refusals() {
     let fleet = tracking(path(2), 6_000);
     let mut network = network(&fleet);
     let silence = plain(Wiring::Direct).timing.silence;
-    // From the start on, every greeting is answered with a forged refusal; the last of them comes again later.
+    // From the start, every greeting is answered with a forged refusal; the last one is replayed later.
     let mut last = [None, None];
-    attack(&mut network, 2 * silence, &mut |heard| {
-        last[heard.from] = Some(refusal(heard));
-        Some(refusal(heard))
+    attack(&mut network, 2 * silence, &mut |greeting| {
+        last[greeting.from] = Some(refusal(greeting));
+        Some(refusal(greeting))
     });
     let refused = |network: &Network, node| network.exchange(node).counters().refused;
     assert!(refused(&network, 0) > 0 && refused(&network, 1) > 0, "the attack had no effect");
     let met = |network: &Network, a, b| standing(network, a, b) == Standing::Met;
     while !(met(&network, 0, 1) && met(&network, 1, 0)) {
-        attack(&mut network, 1_000, &mut |heard| {
-            last[heard.from] = Some(refusal(heard));
+        attack(&mut network, 1_000, &mut |greeting| {
+            last[greeting.from] = Some(refusal(greeting));
             None
         });
     }
@@ -168,8 +168,8 @@ fn forged_refusals_keep_nobody_apart_for_good() {
 }
 
 #[test]
-fn a_forged_generation_at_the_end_of_all_numbers_locks_nobody_out() {
-    // Numbers go round in a circle: the first two are just behind, the others far ahead.
+fn a_forged_last_generation_locks_no_node_out() {
+    // Numbers are compared around a circle: the first two are just behind, the others far ahead.
     for (generation, ahead) in
         [((1_u64 << 48) - 2, false), ((1 << 48) - 1, false), ((1 << 47) - 1, true), (1 << 46, true)]
     {
@@ -181,13 +181,14 @@ fn a_forged_generation_at_the_end_of_all_numbers_locks_nobody_out() {
         network.revive(0, fleet.node(0)).unwrap();
         let silence = plain(Wiring::Direct).timing.silence;
         let mut done = 0;
-        let mut heard_of = None;
-        attack(&mut network, 3 * silence, &mut |heard| {
-            if (heard.from, heard.to) == (1, 0) {
-                heard_of = Some((heard.session, heard.hello));
+        let mut recorded = None;
+        attack(&mut network, 3 * silence, &mut |greeting| {
+            if (greeting.from, greeting.to) == (1, 0) {
+                recorded = Some((greeting.session, greeting.hello));
             }
-            let (session, mut hello) = heard_of.filter(|_| (heard.from, heard.to) == (0, 1))?;
-            (hello.echo, hello.challenge) = (heard.hello.challenge, 0x1234_5678 + done);
+            let (session, mut hello) =
+                recorded.filter(|_| (greeting.from, greeting.to) == (0, 1))?;
+            (hello.echo, hello.challenge) = (greeting.hello.challenge, 0x1234_5678 + done);
             done += 1;
             let epoch = (generation << 16) | 1;
             Some(Forged { from: 1, to: 0, session, epoch, body: Body::Hello(hello) })
@@ -195,7 +196,7 @@ fn a_forged_generation_at_the_end_of_all_numbers_locks_nobody_out() {
         let generation_of = |network: &Network, node| network.exchange(node).epoch().generation();
         let far = generation_of(&network, 0) > 1 << 40;
         assert!(done > 0 && far == ahead, "generation {}", generation_of(&network, 0));
-        // A node restored from long ago gets in, and so does a fresh one.
+        // A node restored from an old checkpoint can join, and so can a fresh one.
         network.revive(2, early).unwrap();
         network.run_for(3 * silence).unwrap();
         network.revive(1, fleet.node(1)).unwrap();
@@ -225,7 +226,7 @@ fn a_recording_does_not_hide_that_a_node_has_died() {
 }
 
 #[test]
-fn a_fresh_node_beside_finished_ones_learns_before_it_reports_the_end() {
+fn a_fresh_node_among_finished_ones_learns_before_it_finishes() {
     let silence = plain(Wiring::Direct).timing.silence;
     for pause in [0, 2 * silence] {
         let fleet = tracking(Topology::ring(4), 800);

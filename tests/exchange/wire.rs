@@ -1,4 +1,4 @@
-//! The wire format: the bytes in the docs, plain postcard, any cuts of the stream, and what must not be read.
+//! The wire format: the bytes in the docs, plain postcard, streams cut anywhere, and messages that must not be read.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ use proptest::prelude::*;
 
 const DOCS: &str = include_str!("../../lopa-core/docs/wire.md");
 
-/// A message with its values as bytes, free of any buffer.
+/// A message with its values as owned bytes.
 type Owned = Message<Vec<u8>>;
 
 fn message(sender: u32, session: u32, epoch: u64, body: Body<Vec<u8>>) -> Owned {
     Message { version: VERSION, sender, session, epoch, body }
 }
 
-/// The same message with its values held in another way.
+/// The same message with its values in another type.
 fn with_values<'a, V: 'a>(message: &'a Owned, values: impl Fn(&'a [u8]) -> V) -> Message<V> {
     let body = match &message.body {
         Body::Data(Data { round, chunk, acks, values: bytes }) => Body::Data(Data {
@@ -56,7 +56,7 @@ fn with_values<'a, V: 'a>(message: &'a Owned, values: impl Fn(&'a [u8]) -> V) ->
     Message { version, sender, session, epoch, body }
 }
 
-/// The bytes of a message's values; none if it has none.
+/// The bytes of a message's values; empty if it has none.
 fn values(message: &Owned) -> &[u8] {
     match &message.body {
         Body::Data(data) => &data.values,
@@ -75,7 +75,7 @@ fn written(message: &Owned, cut: usize) -> Vec<u8> {
     out
 }
 
-/// What the docs promise of the length of a message.
+/// The longest message according to the docs.
 fn longest(message: &Owned) -> usize {
     let values = values(message).len() / 4;
     match message.body {
@@ -84,7 +84,7 @@ fn longest(message: &Owned) -> usize {
     }
 }
 
-/// The format by the docs, written without serde.
+/// The format as the docs describe it, written without serde.
 #[derive(Default)]
 struct Book(Vec<u8>);
 
@@ -209,7 +209,7 @@ impl Book {
             Body::Ack(acks) => book.byte(1).acks(acks),
             Body::Hello(hello) => book.byte(2).hello(hello),
             Body::Refuse(refuse) => {
-                // The reasons of the docs, in their order.
+                // The reasons in the order of the docs.
                 let reasons = REASONS.iter().position(|&reason| reason == refuse.reason);
                 book.byte(3).number(refuse.to).number(refuse.echo).byte(reasons.unwrap() as u8)
             }
@@ -265,7 +265,7 @@ const VARIABLES: [Variable; 5] = [
     Variable::Direction,
 ];
 
-/// A frame by the docs.
+/// A frame as the docs describe it.
 fn framed(message: &[u8]) -> Vec<u8> {
     let sealed = [message, &crc(message).to_le_bytes()].concat();
     let mut out = Vec::new();
@@ -278,7 +278,7 @@ fn framed(message: &[u8]) -> Vec<u8> {
         while let Some(run) = runs.next() {
             out.push(run.len() as u8 + 1);
             out.extend(run);
-            // A full run stands for no zero: one behind it needs an empty block.
+            // A full block implies no zero: a zero after it needs an empty block.
             if run.len() == 254 && runs.peek().is_none() && blocks.peek().is_some() {
                 out.push(1);
             }
@@ -311,12 +311,12 @@ fn examples() -> BTreeMap<String, Example> {
         let mut example = Example::default();
         let (fields, rest) = rest.split_once("checksum").expect("a checksum follows the message");
         for line in fields.lines() {
-            // Two spaces part the bytes from what they mean.
+            // Two spaces separate the bytes from their meaning.
             example.message.extend(hex(line.trim_start().split("  ").next().unwrap()));
         }
         let (checksum, frame) = rest.split_once("frame").unwrap();
         (example.checksum, example.frame) = (hex(checksum), hex(frame));
-        assert!(all.insert(name.to_owned(), example).is_none(), "{name} comes twice");
+        assert!(all.insert(name.to_owned(), example).is_none(), "{name} occurs twice");
     }
     all
 }
@@ -477,7 +477,7 @@ fn spaced(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_examples_of_the_docs_are_the_bytes_on_the_wire() {
+fn examples_in_the_docs_are_the_bytes_on_the_wire() {
     let (examples, messages) = (examples(), messages());
     assert!(examples.keys().eq(messages.keys()), "{:?}", examples.keys());
     for (name, message) in &messages {
@@ -492,14 +492,14 @@ fn the_examples_of_the_docs_are_the_bytes_on_the_wire() {
 }
 
 #[test]
-fn every_ask_reason_cause_and_variable_has_the_number_of_the_docs() {
+fn tags_have_the_numbers_in_the_docs() {
     for (tag, reason) in REASONS.into_iter().enumerate() {
         let refuse = message(1, 0, 0, Body::Refuse(Refuse { to: 2, echo: 3, reason }));
         let bytes = postcard::to_stdvec(&refuse).unwrap();
         assert_eq!(bytes, [2, 1, 0, 0, 3, 2, 3, tag as u8], "{reason:?}");
         assert_eq!(bytes, Book::message(&refuse));
     }
-    // One more than the last is nobody.
+    // One more than the last means nothing.
     assert_eq!(decode(&[2, 1, 0, 0, 3, 2, 3, 9]), Err(MessageError::Malformed));
     for (tag, cause) in CAUSES.into_iter().enumerate() {
         let trouble = Trouble { cause, needed: 5, found: 6 };
@@ -521,7 +521,7 @@ fn every_ask_reason_cause_and_variable_has_the_number_of_the_docs() {
 }
 
 #[test]
-fn the_digest_is_that_of_the_docs() {
+fn the_digest_matches_the_docs() {
     let steps = StepSizes::new(0.01, 0.02, 0.03, 0.4, 0.5).unwrap();
     let draws = Draws { seed: 0x1234_5678_9abc, node: 3 };
     let size = Dimensions { outer: 784, inner: 10, workspace: 0 };
@@ -549,7 +549,7 @@ fn read<const N: usize>(stream: &[u8]) -> Vec<Result<Vec<u8>, FrameError>> {
     stream.iter().filter_map(|&b| reader.push(b).map(|frame| frame.map(<[u8]>::to_vec))).collect()
 }
 
-/// The messages with every number at its longest, `values` floats in those that have some.
+/// The messages with every number at its longest, and `values` floats in those that have values.
 fn extremes(values: usize) -> Vec<Owned> {
     let (small, large) = (u32::MAX, u64::MAX);
     let values = vec![0xff; 4 * values];
@@ -668,7 +668,7 @@ fn no_frame_is_longer_than_frame_len() {
             let frame = framed(&message);
             assert!(frame.len() <= frame_len(len), "{len}");
             if byte != 0 {
-                // Not generous either: the longest seal, and a byte where a block is just full.
+                // Not too generous: the longest seal, and one byte where a block is exactly full.
                 assert!(frame.len() + SEAL_LONGEST - 4 + 2 > frame_len(len), "{len}");
             }
             assert_eq!(read::<1_304>(&frame), [Ok(message)]);
@@ -689,7 +689,7 @@ fn a_chunk_of_64_floats_costs_what_the_docs_say() {
 }
 
 #[test]
-fn nothing_but_a_message_of_this_version_is_read() {
+fn only_messages_of_this_version_are_read() {
     for (name, message) in messages() {
         let bytes = Book::message(&message);
         for end in 0..bytes.len() {
@@ -703,7 +703,7 @@ fn nothing_but_a_message_of_this_version_is_read() {
         for version in (0..=255).filter(|&version| version != VERSION) {
             let other = [&[version], &bytes[1..]].concat();
             assert_eq!(decode(&other), Err(MessageError::Version { sender }), "{name}");
-            // Whatever follows the sender in that version.
+            // Anything may follow the sender in that version.
             let len = 1 + postcard::to_stdvec(&sender).unwrap().len();
             assert_eq!(decode(&other[..len]), Err(MessageError::Version { sender }));
             assert_eq!(decode(&other[..len - 1]), Err(MessageError::Malformed));
@@ -714,13 +714,13 @@ fn nothing_but_a_message_of_this_version_is_read() {
 
 #[test]
 fn unknown_tags_are_malformed() {
-    // Where a tag lies in an example, and the first number that means nothing.
+    // The bytes before a tag, and the first number that is not a tag.
     let head = [2, 1, 4, 0];
     for (before, first, after) in [
         (&[][..], 6, &[][..]),              // kinds
         (&[3, 1, 2], 9, &[]),               // reasons
         (&[4, 1, 4, 2], 7, &[]),            // asks
-        (&[4, 1, 4, 2, 5], 5, &[0]),        // variables asked for
+        (&[4, 1, 4, 2, 5], 5, &[0]),        // variables requested
         (&[5, 2], 7, &[]),                  // answers
         (&[5, 2, 5], 5, &[0, 0]),           // variables answered
         (&[2, 1, 2, 3], 2, &[0; 19]),       // bool: ask
@@ -734,7 +734,7 @@ fn unknown_tags_are_malformed() {
             assert!(!with(tag), "{before:02x?} {tag:02x?}");
         }
     }
-    // And the last ones that mean something.
+    // And the last valid ones.
     let hello = [&[2, 1, 2, 3, 1, 1, 1][..], &[0; 17]].concat();
     for bytes in [
         &[3, 1, 2, 8][..],
@@ -746,7 +746,7 @@ fn unknown_tags_are_malformed() {
     ] {
         assert!(decode(&[&head, bytes].concat()).is_ok(), "{bytes:02x?}");
     }
-    // Hello: the scheme is a tag. The number behind it is not: a later libm is understood, and refused by its name.
+    // Hello: the scheme is a tag. The number after it is not: a later libm is understood, and refused for that reason.
     let hello = Book::message(&messages()["hello"]);
     let scheme = hello.len() - 12;
     assert_eq!(hello[scheme..scheme + 2], [1, 0]);
@@ -761,7 +761,7 @@ fn unknown_tags_are_malformed() {
 }
 
 #[test]
-fn lengths_that_lie_are_malformed() {
+fn wrong_lengths_are_malformed() {
     let data = |len: &[u8], rest: usize| {
         [&[2, 1, 4, 0, 0, 7, 1, 15, 3, 0], len, &vec![0x3f; rest]].concat()
     };
@@ -780,7 +780,7 @@ fn lengths_that_lie_are_malformed() {
         |count: u8| [&[2, 1, 4, 0, 1, 15, 3, count][..], &vec![2; 2 * usize::from(count)]].concat();
     assert!(decode(&ack(4)).is_ok());
     assert_eq!(decode(&ack(5)), Err(MessageError::Malformed));
-    // A number in more bytes than it needs is the same number; one that overflows is none.
+    // A number in more bytes than it needs is the same number; one that overflows is malformed.
     let sender =
         |bytes: &[u8]| decode(&[&[2], bytes, &[4, 0, 1, 0, 0, 0]].concat()).map(|m| m.sender);
     assert_eq!(sender(&[0x81, 0x80, 0x80, 0x80, 0x00]), Ok(1));
@@ -802,7 +802,7 @@ fn a_frame_that_does_not_fit_is_not_written() {
     }
 }
 
-/// Numbers of every length, the extremes included.
+/// Numbers of every length, including the extremes.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..300_u64, any::<u64>(), (0..64_u32).prop_map(|bits| 1 << bits), Just(u64::MAX),]
 }
@@ -811,7 +811,7 @@ fn small() -> impl Strategy<Value = u32> {
     number().prop_map(|a| a as u32)
 }
 
-/// Any bits, NaNs and infinities among them.
+/// Any bits, including NaNs and infinities.
 fn float() -> impl Strategy<Value = f32> {
     any::<u32>().prop_map(f32::from_bits)
 }
@@ -995,7 +995,7 @@ proptest! {
     }
 
     #[test]
-    fn frames_come_through_any_cuts_and_garbage(
+    fn frames_are_read_after_any_cuts_and_garbage(
         parts in prop::collection::vec(
             (some_message(), prop::collection::vec(any::<u8>(), 0..300), any::<bool>()), 1..6),
         cuts in prop::collection::vec(1_usize..50, 1..20),
@@ -1004,7 +1004,7 @@ proptest! {
         let mut expected = Vec::new();
         for (message, garbage, noisy) in &parts {
             if *noisy {
-                // Garbage before a frame costs nothing once a zero has ended it.
+                // Garbage before a frame does no harm once a zero has ended it.
                 stream.extend(garbage);
                 stream.push(0);
             }
@@ -1037,7 +1037,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_frame_is_no_message(
+    fn a_damaged_frame_is_not_read_as_a_message(
         message in some_message(), at in any::<prop::sample::Index>(), with in 1..=255_u8,
     ) {
         let mut frame = framed(&postcard::to_stdvec(&message).unwrap());
@@ -1049,11 +1049,11 @@ proptest! {
 }
 
 #[test]
-fn values_come_back_bit_for_bit() {
+fn values_round_trip_bit_for_bit() {
     let numbers = [0.0, -0.0, 1.0e-45, f32::MAX, f32::NEG_INFINITY, f32::from_bits(0x7fc0_1234)];
     let back: Vec<u32> = floats(&bytes(&numbers)).map(f32::to_bits).collect();
     assert_eq!(back, numbers.map(f32::to_bits));
-    // Bytes that are no whole float are no float.
+    // Bytes after the last whole float are ignored.
     assert_eq!(floats(&[0; 7]).len(), 1);
     assert_eq!(floats(&[]).len(), 0);
 }

@@ -11,7 +11,8 @@ use crate::reference::optimum::optimum;
 
 const NODES: usize = 5;
 const ROUNDS: u64 = 400;
-/// Short, as these tests wait for it. On a busier machine more nodes are declared dead, but return, to the same result.
+/// Short, because these tests wait for it. On a busy machine more nodes are declared dead, but they return, and the result
+/// is the same.
 const SILENCE: Duration = Duration::from_secs(10);
 const RECIPE: QuadraticRecipe =
     QuadraticRecipe { outer: 6, inner: 4, heterogeneity: 1.0, seed: 11 };
@@ -65,7 +66,7 @@ fn when_a_board_dies_the_others_reach_their_own_optimum() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_board_that_was_declared_dead_joins_again() {
+fn a_board_that_was_declared_dead_rejoins() {
     let prepared = ring();
     let mut fleet = fleet(&prepared, None, SILENCE, None);
     let accidents = [Accident::kill("2@50").unwrap(), Accident::restart("2@100").unwrap()];

@@ -1,4 +1,4 @@
-//! Boards with a key: the same bits, which neither outsiders nor old recordings can change.
+//! Boards with a key: they end with the same bits, which neither outsiders nor old recordings can change.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -146,7 +146,7 @@ fn a_recording_played_after_a_reboot_changes_nothing() {
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
-fn a_host_with_another_key_hears_nothing_and_a_board_that_does_not_start_says_why() {
+fn a_host_with_another_key_learns_only_why_a_board_does_not_start() {
     let (_folder, [key, other]) = keys();
     let (right, wrong) = (ring(ROUNDS, Some(&key)), ring(ROUNDS, Some(&other)));
     // The host has the last blob's key; board 0 is then given another.

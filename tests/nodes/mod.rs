@@ -21,7 +21,7 @@ use lopa_host::fleet::{Accident, Course, Emulated, Layout, image, patient};
 use lopa_host::network::Faults;
 use lopa_host::run::Prepared;
 
-/// So long that no node is declared dead, however busy this machine is.
+/// Long enough that no node is declared dead, however busy this machine is.
 pub const PATIENT: Duration = Duration::from_secs(100);
 
 /// Logistic regression on synthetic samples.
@@ -88,7 +88,7 @@ fn run(prepared: &Prepared, fleet: &mut Emulated, accidents: &[Accident], silenc
     println!("{nodes} nodes, {rounds} rounds: {:.1} seconds", start.elapsed().as_secs_f64());
 }
 
-/// Every bit of every node is the simulation's, and no node ever lost a neighbour.
+/// Checks that every node has the bits of the simulation, and that none ever lost a neighbour.
 fn assert_simulated_bits(prepared: &Prepared, fleet: &mut Emulated) {
     let reference = Reference::run(prepared, &AtomicBool::new(false), |_| ()).unwrap().unwrap();
     let readings = fleet.readings().unwrap();
@@ -100,5 +100,5 @@ fn assert_simulated_bits(prepared: &Prepared, fleet: &mut Emulated) {
         assert_eq!((status.round, status.dead, status.refused), (rounds, 0, 0), "node {node}");
         assert_eq!(reading.counters.epochs, 0, "node {node}");
     }
-    assert_eq!(reference.others(&readings), [0_u32; 0], "nodes with other bits");
+    assert_eq!(reference.others(&readings), [0_u32; 0], "nodes that differ from the simulation");
 }

@@ -31,7 +31,7 @@ impl Rng {
         low + (high - low) * ((self.next() >> 40) as f32 / 16_777_216.0)
     }
 
-    /// A vector of them.
+    /// A vector of such floats.
     pub fn vector(&mut self, len: usize, low: f32, high: f32) -> Vec<f32> {
         (0..len).map(|_| self.between(low, high)).collect()
     }

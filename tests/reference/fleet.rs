@@ -44,7 +44,7 @@ impl<'a> Fleet<'a> {
         }
         let size = problems[0].dimensions();
         let node = |(i, problem): (usize, &'a (dyn Problem + 'a))| {
-            // What is in the buffers must not matter, only x.
+            // Only x matters, not what is in the other buffers.
             let (outer, inner) = (vec![7.0; size.outer], vec![7.0; size.inner]);
             let delta = match scheme {
                 Scheme::LocalGradient => Vec::new(),

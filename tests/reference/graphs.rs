@@ -31,9 +31,9 @@ impl Graph {
         }
     }
 
-    /// Metropolis weights: w_ij = 1 / (1 + max(deg i, deg j)), and on the diagonal what is left of one.
+    /// Metropolis weights: w_ij = 1 / (1 + max(deg i, deg j)), and on the diagonal the rest of one.
     ///
-    /// The links' weights are floats, since that is what a node is given; the rest is exact.
+    /// The weights of links are floats, as on a node; the rest is exact.
     pub fn weights(self, m: usize) -> Matrix {
         let links = self.links(m);
         let degree = |i| links.iter().filter(|&&(a, b)| a == i || b == i).count();

@@ -143,7 +143,7 @@ fn cross_entropy(
         let s: Vec<f64> = layer(x, hidden, &samples.rows[k]).into_iter().map(sigmoid).collect();
         let logits = layer(theta, classes, &s);
         let own = logits[samples.labels[k] as usize];
-        // Relative to the own logit: never overflows where the answer itself is moderate.
+        // Relative to the label's logit, so that it overflows only if the result does.
         let rest: f64 = logits.iter().map(|l| (l - own).exp()).sum();
         rest.ln()
     })

@@ -1,7 +1,7 @@
-//! What is measured on a chip: one node with gradient tracking, in fixed-size memory, its samples in flash.
+//! The benchmarks for chips: one node with gradient tracking, in memory of fixed size, with its samples in flash.
 //!
-//! A benchmark hands its step to a `measure` that calls it [`STEPS`] times and counts what it
-//! likes. The neighbour never changes: it costs as much as any other, and needs no second node.
+//! A benchmark passes its step to a `measure` that calls it [`STEPS`] times and measures whatever it wants. The neighbour
+//! never changes: it costs as much as a real one, and needs no second node.
 
 use core::hint::black_box;
 use core::num::NonZeroU32;
@@ -130,7 +130,7 @@ fn gradient_tracking<P: Problem, const N: usize, const M: usize, const W: usize>
     measure: Measure<'_>,
 ) -> Report {
     let steps = sure(StepSizes::new(0.1, 0.05, 0.05, 0.4, 0.5));
-    // Hidden from the compiler, as settings are that come from flash.
+    // Hidden from the compiler, like settings that come from flash.
     let config = black_box(Config { steps, sampler: Sampler::drawn(7, 0, BATCH) });
     let mut node = sure(GtNode::<_, N, M>::gradient_tracking(problem, config, [start; N]));
     let mut scratch = Scratch::<[f32; M], [f32; W]>::new();
@@ -161,11 +161,11 @@ fn step<P: Problem, const N: usize, const M: usize, const W: usize>(
 fn sure<T, E>(result: Result<T, E>) -> T {
     match result {
         Ok(value) => value,
-        Err(_) => panic!("a benchmark is built wrong"),
+        Err(_) => panic!("a benchmark is set up incorrectly"),
     }
 }
 
-/// A set of samples for both levels, hidden from the compiler as a blob in flash is.
+/// A set of samples for both levels, hidden from the compiler like a blob in flash.
 fn twice<'a>(
     features: Features<'a>,
     labels: Labels<'a>,
@@ -177,7 +177,7 @@ fn twice<'a>(
     black_box([samples, samples])
 }
 
-/// Numbers from a linear congruential generator, made when compiling, so that they lie in flash.
+/// Numbers from a linear congruential generator, computed at compile time so that they are in flash.
 const fn bytes<const N: usize>(seed: u32) -> [u8; N] {
     let mut out = [0; N];
     let (mut state, mut i) = (seed, 0);

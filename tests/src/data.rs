@@ -7,7 +7,7 @@ use lopa_core::samples::{Features, Labels, Samples};
 
 const SEED: u64 = 2_024;
 
-/// What a stream is drawn for.
+/// The purpose of a stream.
 const SAMPLE: Purpose = Purpose::custom(1);
 const PATTERN: Purpose = Purpose::custom(2);
 const TRUTH: Purpose = Purpose::custom(3);
@@ -17,8 +17,8 @@ fn stream(node: u32, number: usize, purpose: Purpose) -> Stream {
     Draws { seed: SEED, node }.stream(number as u64, purpose)
 }
 
-/// Fills one node's labelled samples: each class is a pattern plus noise, and half of a node's samples are
-/// of the node's own class, so that no two nodes want the same model.
+/// Fills one node's labelled samples: each class is a pattern plus noise, and half of a node's samples are of the node's own
+/// class, so that the best models of two nodes differ.
 pub fn classified<T>(
     node: u32,
     classes: NonZeroU32,

@@ -1,4 +1,4 @@
-//! What a machine computed, one line per program: machines with the same lines compute the same bits.
+//! Fingerprints of what a machine computed, one line per program: machines with the same lines compute the same bits.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Programs that run on hosts and on chips alike: they allocate nothing, read no clock and use nothing of the platform.
+//! Programs that run on hosts and on chips: they allocate nothing, read no clock and use nothing of the platform.
 //!
 //! [`fingerprint`] shows whether two machines compute the same bits; [`benchmark`] is what the cost tests measure. On
 //! hosts, `real_data` finds the real data sets for the tests of all crates.

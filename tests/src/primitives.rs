@@ -1,4 +1,4 @@
-//! The draws and the functions underneath everything else, so that a difference can be traced to them.
+//! Fingerprints of the draws and functions that everything else uses, so that a difference can be traced to them.
 
 use core::num::NonZeroU32;
 
@@ -7,7 +7,7 @@ use lopa_core::{math, vector};
 
 use crate::hash::Hash;
 
-/// How many floats each function is asked for.
+/// How many floats are computed per function.
 const POINTS: u64 = 4_096;
 
 /// A hash of draws of every kind.

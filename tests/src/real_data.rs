@@ -1,11 +1,11 @@
-//! Where the real data sets are: in `$LOPA_DATA`, or in `data` or `../shared/data` beside the workspace.
+//! Finds the real data sets: in `$LOPA_DATA`, or in `data` or `../shared/data` relative to the workspace.
 
 use std::path::{Path, PathBuf};
 
 /// The folder of a data set, for tests that cannot run without it and are therefore ignored by default.
 ///
 /// # Panics
-/// Says how to get the data set if it is missing.
+/// If the data set is missing, with a message that says how to get it.
 #[must_use]
 #[track_caller]
 pub fn data_set(name: &str) -> PathBuf {

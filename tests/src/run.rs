@@ -1,4 +1,4 @@
-//! A network run for a fixed number of rounds, in memory that is handed in.
+//! Runs a network for a fixed number of rounds, in memory that the caller provides.
 
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::draw::Draws;
@@ -77,10 +77,10 @@ pub const fn memory(
     nodes * (4 * outer + 2 * inner) + inner + workspace + 2 * nodes * chunk
 }
 
-/// Runs one network and shows its final state.
+/// Runs one network and passes its final state on.
 ///
 /// # Panics
-/// If a program of this crate is built wrong or diverges: then there is nothing to compare.
+/// If a program of this crate is set up incorrectly or diverges.
 pub fn network<P: Problem, const K: usize>(
     problems: &[P; K],
     setting: &Setting<'_>,

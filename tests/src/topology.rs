@@ -26,7 +26,7 @@ fn metropolis<const E: usize>(links: &[(u32, u32)]) -> [Edge; E] {
     let directions = || links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
     let mut last = None;
     core::array::from_fn(|_| {
-        // The smallest direction not listed yet: links are few, a sort is not worth its code.
+        // The smallest direction not listed yet: with few links, a sort is not worth its code.
         let next = directions().filter(|&d| last.is_none_or(|last| d > last)).min();
         let (node, neighbour) = next.expect("E is twice the number of links");
         last = next;

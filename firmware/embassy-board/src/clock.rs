@@ -1,10 +1,10 @@
-//! Time and the watchdog's patience.
+//! Time, and the watchdog's timeout.
 
 use embassy_time::{Duration, Instant, Timer};
 use lopa_core::exchange::Micros;
 use lopa_node::Clock;
 
-/// How long a watchdog waits to be fed: as long as the shortest of them can.
+/// The watchdog's timeout: the longest that all boards support.
 pub const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Embassy's time driver, which the HAL has started.
@@ -17,7 +17,7 @@ impl Clock for Time {
     }
 
     fn wait_until(&mut self, at: Micros) -> impl Future<Output = ()> {
-        // A tick may be longer than a microsecond, and is rounded down: one more, or time would not be up.
+        // A tick can be longer than a microsecond and is rounded down: without one more, the alarm would be early.
         Timer::at(Instant::from_micros(at).saturating_add(Duration::from_ticks(1)))
     }
 }

@@ -1,4 +1,4 @@
-//! The blob and the checkpoints, in regions of the flash that `memory.x` sets aside.
+//! The blob and the checkpoints, in regions of flash reserved by `memory.x`.
 
 use core::slice;
 
@@ -9,24 +9,24 @@ use lopa_core::blob::{Blob, BlobError, Capacity};
 use lopa_node::{Mapped, capacity};
 
 unsafe extern "C" {
-    // Places, set by the linker (regions.x): only their addresses mean something.
+    // Set by the linker (regions.x): only their addresses have a meaning.
     static _blob_start: u8;
     static _blob_end: u8;
     static _kept_start: u8;
     static _kept_end: u8;
 }
 
-/// What is erased at a time: some flash erases so much faster than unit by unit.
+/// Bytes erased at a time: some flash erases a whole block much faster than unit by unit.
 const STRIDE: u32 = 64 * 1024;
 
-/// The blob that was flashed, if it is sound and fits so many links and floats.
+/// The blob in flash, if it is valid and fits this many links and floats.
 ///
 /// # Errors
-/// As [`Blob::read`] and [`Blob::fits`]: the node says so with its light and its log.
+/// As [`Blob::read`] and [`Blob::fits`]; the node reports it with its light and in its log.
 pub fn blob(links: usize, floats: usize) -> Result<Blob<'static>, BlobError> {
     let (start, end) = (&raw const _blob_start, &raw const _blob_end);
-    // SAFETY: from start to end there is flash, which can be read where it lies and which nothing here writes: the linker
-    // puts nothing there, and `Kept` writes only to a region of its own. Any bytes will do.
+    // SAFETY: from start to end there is memory-mapped flash that nothing here writes: the linker puts nothing there, and
+    // `Kept` writes only to its own region. Any bytes are valid.
     let bytes = unsafe { slice::from_raw_parts(start, end.addr() - start.addr()) };
     let blob = Blob::read(bytes)?;
     blob.fits(&Capacity { links, ..capacity(floats) })?;
@@ -37,15 +37,15 @@ pub fn blob(links: usize, floats: usize) -> Result<Blob<'static>, BlobError> {
 #[derive(Debug)]
 pub struct Kept<F> {
     flash: F,
-    /// Where the region begins, counted from the beginning of the flash.
+    /// The region's offset in the flash.
     offset: u32,
     /// Called with true before the flash changes, and with false after.
     changing: fn(bool),
 }
 
 impl<F: NorFlash> Kept<F> {
-    /// The region in the flash that begins at an address. `changing` is called with true before the flash changes, and
-    /// with false after: for caches that do not know of it, and watchdogs for which it takes too long.
+    /// The region, in flash that begins at `address`. `changing` is called with true before the flash changes and with
+    /// false afterwards: to keep a cache from becoming stale, or to feed a watchdog.
     pub fn new(flash: F, address: u32, changing: fn(bool)) -> Self {
         let start = (&raw const _kept_start).addr() as u32;
         Self { flash, offset: start.wrapping_sub(address), changing }
@@ -61,14 +61,14 @@ impl<F: NorFlash> Kept<F> {
         changed.map_err(|error| Refused(error.kind()))
     }
 
-    /// Only what lies in the region is touched.
+    /// Refuses offsets outside the region.
     fn within(&self, from: u32, to: u32) -> Result<(), Refused> {
         let inside = from <= to && to as usize <= self.capacity();
         inside.then_some(()).ok_or(Refused(NorFlashErrorKind::OutOfBounds))
     }
 }
 
-/// The flash refused, or the place is out of bounds.
+/// The flash reported an error, or the offset is out of bounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused(NorFlashErrorKind);
 
@@ -121,8 +121,8 @@ impl<F: NorFlash> NorFlash for Kept<F> {
 
 impl<F: NorFlash> Mapped for Kept<F> {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the region is flash, read where it lies. Only `erase` and `write` change it, which borrow the whole
-        // of `self` and so cannot run while the slice is there.
+        // SAFETY: the region is memory-mapped flash. Only `erase` and `write` change it; they borrow all of `self`, so
+        // they cannot run while the slice exists.
         unsafe { slice::from_raw_parts(&raw const _kept_start, self.capacity()) }
     }
 }

@@ -1,8 +1,8 @@
 //! What boards with an embassy HAL have in common.
 //!
-//! A board is its chip's HAL, started, and what is here: [`Time`] over embassy's time driver, a [`Link`] that may be open,
-//! the [`blob`] and the [`Kept`] checkpoints in the regions of the board's `memory.x`, a line to the host over USB, and
-//! what happens on a panic: it is logged, and the chip starts anew from its last checkpoint.
+//! A board starts its chip's HAL and uses the rest from here: [`Time`] over embassy's time driver, a [`Link`] that may be
+//! unconnected, the [`blob`] and the [`Kept`] checkpoints in the regions of the board's `memory.x`, a line to the host over
+//! USB, and a panic handler that logs the panic and restarts the chip from its last checkpoint.
 #![no_std]
 
 mod clock;

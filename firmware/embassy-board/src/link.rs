@@ -1,4 +1,4 @@
-//! Serial lines, on boards that have fewer of them than a node can use.
+//! Serial lines, for boards that have fewer of them than a node can use.
 
 use core::future::pending;
 
@@ -6,12 +6,12 @@ use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 use lopa_core::blob::{Blob, BlobError};
 use lopa_node::{BoardExchange, WINDOW};
 
-/// Bytes of a line that wait to be read: what a neighbour sends at most while a round is computed.
+/// The receive buffer of a line: the most that a neighbour sends while a round is computed.
 pub const RECEIVE: usize = (2 * WINDOW * BoardExchange::BUFFER).next_power_of_two();
-/// Bytes of a line that wait to be sent.
+/// The send buffer of a line.
 pub const SEND: usize = BoardExchange::BUFFER.next_power_of_two();
 
-/// The rate of a blob's lines, within what all boards can do. Without a blob nothing is said anyway.
+/// The baud rate in a blob, limited to what all boards support; the usual one without a blob, so that a host can ask why.
 #[must_use]
 pub fn baud(blob: &Result<Blob<'_>, BlobError>) -> u32 {
     blob.as_ref().map_or(115_200, Blob::baud).clamp(2_400, 1_000_000)
@@ -24,7 +24,7 @@ pub enum Link<H, U> {
     Host(H),
     /// To a neighbour.
     Wire(U),
-    /// Leads nowhere: nothing comes, and what is said is lost.
+    /// Not connected: receives nothing and discards what is sent.
     Open,
 }
 

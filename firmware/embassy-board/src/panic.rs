@@ -1,4 +1,4 @@
-//! What happens on a panic or a fault: it is logged, and the chip starts anew, from its last checkpoint.
+//! On a panic or a fault: logs it and restarts the chip, which continues from its last checkpoint.
 
 use core::panic::PanicInfo;
 
@@ -12,16 +12,16 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     restart()
 }
 
-// SAFETY: only starts the chip anew; unsafe is what the attribute asks of a fault handler.
+// SAFETY: only resets the chip; the attribute requires fault handlers to be unsafe.
 #[cortex_m_rt::exception]
 unsafe fn HardFault(_frame: &cortex_m_rt::ExceptionFrame) -> ! {
     #[cfg(feature = "log")]
-    defmt::error!("a fault at {=u32:#x}: perhaps the stack was too small", _frame.pc());
+    defmt::error!("fault at {=u32:#x}: the stack may have overflowed", _frame.pc());
     restart()
 }
 
 fn restart() -> ! {
-    // The probe reads a log from RAM: it needs a moment.
+    // The probe reads the log from RAM and needs a moment.
     #[cfg(feature = "log")]
     cortex_m::asm::delay(10_000_000);
     SCB::sys_reset()

@@ -1,6 +1,6 @@
 //! The host's line over USB: a serial port on the host, `/dev/ttyACM…` or `COM…`.
 //!
-//! Bytes wait in two pipes, so that reads and writes can be given up. A host that does not listen holds nobody up.
+//! Two pipes buffer the bytes, so that reads and writes can be cancelled. A host that does not read does not block the node.
 
 use core::fmt::Write as _;
 
@@ -16,7 +16,7 @@ use static_cell::StaticCell;
 
 use crate::{RECEIVE, SEND};
 
-/// The largest packet of a line at full speed.
+/// The largest packet at USB full speed.
 const PACKET: u16 = 64;
 
 static TO_HOST: Pipe<CriticalSectionRawMutex, SEND> = Pipe::new();
@@ -46,21 +46,21 @@ impl Write for HostLine {
     }
 }
 
-/// Serves the line for ever. Once only, and not by the executor that computes: a host does not wait for a round.
+/// Serves the line forever. Call it once, and not on the executor that computes: a host must not wait for a round.
 ///
-/// The host sees a board by its name, with the node's number as its serial number; without a node the number is missing.
+/// The host sees the board's name as the product and the node's number, if there is one, as the serial number.
 pub async fn serve<D: Driver<'static>>(driver: D, board: &'static str, node: Option<u32>) {
     static NUMBER: StaticCell<String<10>> = StaticCell::new();
     static BUFFERS: StaticCell<([u8; 128], [u8; 16], [u8; 64])> = StaticCell::new();
     static STATE: StaticCell<State<'static>> = StaticCell::new();
 
-    // The number for tests of pid.codes: boards of one's own, not for sale.
+    // The test ID of pid.codes, for boards that are not sold.
     let mut config = Config::new(0x1209, 0x0001);
     config.manufacturer = Some("LoPA");
     config.product = Some(board);
     config.serial_number = node.map(|node| {
         let number = NUMBER.init(String::new());
-        // Ten digits are enough for any.
+        // A u32 has at most ten digits.
         let _ = write!(number, "{node}");
         number.as_str()
     });
@@ -71,13 +71,13 @@ pub async fn serve<D: Driver<'static>>(driver: D, board: &'static str, node: Opt
     let mut device = builder.build();
 
     let up = async {
-        // One byte less than a packet has: a full one would not end a transfer.
+        // One byte less than a packet: a full packet would not end the transfer.
         let mut packet = [0; PACKET as usize - 1];
         loop {
             sender.wait_connection().await;
             loop {
                 let len = TO_HOST.read(&mut packet).await;
-                // The host is gone: what was for it is lost.
+                // The host is gone: drop what was meant for it.
                 if sender.write_packet(packet.get(..len).unwrap_or(&packet)).await.is_err() {
                     break;
                 }

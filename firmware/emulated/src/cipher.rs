@@ -1,4 +1,4 @@
-//! What candidates for sealing frames cost on this chip, printed for the test that reads it.
+//! Measures the candidates for sealing frames on this chip and prints the results for the test that reads them.
 
 use core::hint::black_box;
 
@@ -13,20 +13,20 @@ use crate::stack;
 
 /// The lengths of the messages that are sealed and opened.
 const LENGTHS: [usize; 2] = [300, 800];
-/// How often each is, for the mean.
+/// Repetitions, for the mean.
 const TIMES: u64 = 10;
-/// The room for a nonce and a tag.
+/// The length of a nonce and of a tag.
 const EDGES: usize = 32;
 
-/// One way to seal a message: `buffer` has the nonce's place, the message, and the tag's place.
+/// One way to seal a message: `buffer` is room for the nonce, the message, and room for the tag.
 pub trait Cipher {
-    /// Seals a message where it lies.
+    /// Seals a message in place.
     fn seal(buffer: &mut [u8]);
-    /// Opens it again; tells whether it was genuine.
+    /// Opens it in place and returns whether it was genuine.
     fn open(buffer: &mut [u8]) -> bool;
 }
 
-/// Does nothing: the frame the others are compared with.
+/// Does nothing: the baseline.
 #[derive(Debug)]
 pub struct Nothing;
 
@@ -38,11 +38,11 @@ pub struct Ascon;
 #[derive(Debug)]
 pub struct ChaCha;
 
-/// A cipher whose nonce is SipHash-2-4 of the message, 128 bits of it.
+/// A cipher whose nonce is the 128-bit SipHash-2-4 of the message.
 #[derive(Debug)]
 pub struct Hashed<C>(C);
 
-/// Ascon-AEAD128 whose nonce is Ascon's own tag of the message, under a key of its own.
+/// Ascon-AEAD128 whose nonce is Ascon's tag of the message, under a separate key.
 #[derive(Debug)]
 pub struct AsconTwice;
 
@@ -126,7 +126,7 @@ impl Cipher for AsconTwice {
     }
 }
 
-/// Measures a cipher: the instructions to seal and open a message of each length, and the stack that takes.
+/// Measures a cipher: the instructions and the stack needed to seal and open a message of each length.
 pub fn measure<C: Cipher>() {
     let mut counter = Counter::new();
     for len in LENGTHS {
@@ -134,11 +134,11 @@ pub fn measure<C: Cipher>() {
         let used = &mut buffer[..len + EDGES];
         let mut both = || {
             C::seal(black_box(used));
-            assert!(C::open(black_box(used)), "what was sealed is genuine");
+            assert!(C::open(black_box(used)), "a sealed message does not open");
         };
         println!("stack-{len} {}", stack::depth(&mut both));
         let instructions = counter.count(|| (0..TIMES).for_each(|_| both()));
         println!("instructions-{len} {}", instructions / TIMES);
-        assert!(used[16..16 + len].iter().all(|&byte| byte == 0x5a), "it comes back");
+        assert!(used[16..16 + len].iter().all(|&byte| byte == 0x5a), "the message changed");
     }
 }

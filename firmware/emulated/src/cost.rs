@@ -1,4 +1,4 @@
-//! What a benchmark costs on this chip, printed for the test that reads it.
+//! Measures a benchmark on this chip and prints the results for the test that reads them.
 
 use lopa_tests::benchmark::{Measure, Report, STEPS};
 use semihosting::println;
@@ -6,7 +6,7 @@ use semihosting::println;
 use crate::counter::Counter;
 use crate::stack;
 
-/// Measures a benchmark: the stack of its first step, the instructions of the others.
+/// Measures a benchmark: the stack of its first step, and the instructions of the others.
 pub fn measure(benchmark: fn(Measure<'_>) -> Report) {
     let mut counter = Counter::new();
     let (mut depth, mut instructions) = (0, 0);

@@ -1,17 +1,17 @@
-//! Instructions carried out, by the emulator's virtual clock of one instruction a nanosecond.
+//! Counts instructions by the emulator's virtual clock, which runs at one instruction per nanosecond.
 
 #[cfg(target_arch = "arm")]
 use arm::Clock;
 #[cfg(target_arch = "riscv32")]
 use riscv32::Clock;
 
-/// A loop long enough that a tick more or less is one part in 100,000 on the slowest of the clocks.
+/// Long enough that one tick is one part in 100,000 on the slowest clock.
 const TURNS: u32 = 4_000_000;
 
 /// Counts instructions with the chip's clock, whatever its frequency.
 pub struct Counter {
     clock: Clock,
-    /// The clock's ticks in a loop of known length.
+    /// The ticks that a loop of known length takes.
     ticks: u64,
 }
 
@@ -36,7 +36,7 @@ impl Counter {
     }
 }
 
-/// Two instructions a turn, which no compiler may change.
+/// Two instructions per turn, which no compiler may change.
 #[inline(always)]
 fn spin(turns: u32) {
     #[cfg(target_arch = "arm")]
@@ -76,7 +76,7 @@ mod arm {
 
     impl Clock {
         pub fn new() -> Self {
-            let mut timer = Peripherals::take().expect("nobody else needs the timer").SYST;
+            let mut timer = Peripherals::take().expect("the timer is taken only once").SYST;
             timer.set_clock_source(SystClkSource::Core);
             timer.set_reload(TOP);
             timer.enable_counter();

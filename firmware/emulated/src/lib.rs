@@ -1,4 +1,4 @@
-//! What the emulated programs share: a way in and out, a counter of instructions, a gauge for the stack.
+//! Shared by the emulated programs: entry and exit, an instruction counter, and a stack gauge.
 #![no_std]
 
 pub mod cipher;

@@ -1,8 +1,8 @@
-//! The way in and out of a program: one entry for both architectures, and an end the emulator sees.
+//! Entry and exit of a program: one entry point for both architectures, and an exit that ends the emulator.
 
 /// Makes an expression the program: starts the chip, evaluates it, and ends the emulator with success.
 ///
-/// A panic ends it with failure and a message; so does a fault, such as a stack that runs out of RAM.
+/// A panic ends it with failure and a message; so does a fault, such as a stack overflow.
 #[macro_export]
 macro_rules! program {
     ($body:expr) => {
@@ -14,14 +14,14 @@ macro_rules! program {
         }
 
         #[cfg(target_arch = "arm")]
-        // SAFETY: only ends the emulator; unsafe is what the attribute asks of a fault handler.
+        // SAFETY: only ends the emulator; the attribute requires fault handlers to be unsafe.
         #[cortex_m_rt::exception]
         unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
             $crate::fault()
         }
 
         #[cfg(target_arch = "riscv32")]
-        // SAFETY: the name and the shape the runtime looks for; only ends the emulator.
+        // SAFETY: only ends the emulator; the runtime expects this name and signature.
         #[unsafe(export_name = "ExceptionHandler")]
         extern "C" fn fault(_: &riscv_rt::TrapFrame) -> ! {
             $crate::fault()
@@ -34,7 +34,8 @@ pub fn leave() -> ! {
     semihosting::process::exit(0)
 }
 
-/// Says why, and ends the emulator with failure. Not semihosting's own, which boards of the workspace would get too.
+/// Prints the reason and ends the emulator with failure. Semihosting's own handler is not used, because boards in this
+/// workspace would link it too.
 #[inline(never)]
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
@@ -42,7 +43,7 @@ fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     semihosting::process::exit(101)
 }
 
-/// Ends the emulator after a fault. Without a stack to do it on, the chip locks up, which ends it too.
+/// Ends the emulator after a fault. If no stack is left for that, the chip locks up, which also ends the emulator.
 pub fn fault() -> ! {
-    panic!("a fault: perhaps the stack is larger than the RAM")
+    panic!("fault: the stack may have overflowed")
 }

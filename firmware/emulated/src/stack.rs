@@ -1,12 +1,12 @@
-//! How deep the stack gets: paint what is free, run, and look how much paint is left.
+//! Measures stack use: paints the free stack, runs, and counts the bytes whose paint is gone.
 
 use core::arch::asm;
 
-/// The bytes that are painted: more than any step needs, and free below the frames of every program.
+/// Bytes to paint: more than any step needs, and free in every program.
 const WINDOW: usize = 2_048;
 const PAINT: u32 = 0xdead_beef;
 
-/// Runs something and tells how many bytes of stack it took.
+/// Runs something and returns how many bytes of stack it used.
 #[inline(never)]
 pub fn depth(run: &mut dyn FnMut()) -> usize {
     let top = pointer();

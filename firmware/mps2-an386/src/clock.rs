@@ -9,7 +9,7 @@ use lopa_node::Clock;
 use crate::executor;
 use crate::registers::Device;
 
-/// Ticks a second.
+/// Ticks per second.
 pub const HERTZ: u32 = 25_000_000;
 const TICKS: u64 = HERTZ as u64 / 1_000_000;
 
@@ -21,13 +21,13 @@ const VALUE: usize = 1;
 const RELOAD: usize = 2;
 const CLEAR: usize = 3;
 
-/// The timer that rings once.
+/// The one-shot timer.
 const fn alarm() -> Device {
     // SAFETY: the board's second timer.
     unsafe { Device::new(0x4000_1000) }
 }
 
-/// Time since boot. It must be looked at once in 170 seconds, or a turn of the timer is missed.
+/// Time since boot. It must be read at least every 170 seconds, or a wrap of the timer is missed.
 #[derive(Debug)]
 pub struct Timers {
     timer: Device,
@@ -51,7 +51,7 @@ impl Timers {
 
 impl Clock for Timers {
     fn now(&mut self) -> Micros {
-        // It counts down.
+        // The timer counts down.
         let value = self.timer.read::<VALUE>();
         self.ticks += u64::from(self.last.wrapping_sub(value));
         self.last = value;
@@ -67,7 +67,7 @@ impl Clock for Timers {
             }
             if self.set != Some(at) {
                 self.set = Some(at);
-                // Two ticks more, so that time is up when it rings.
+                // Two more ticks, so that the time has passed when the alarm rings.
                 let ticks = (at - now).saturating_mul(TICKS).saturating_add(2);
                 let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
                 let alarm = alarm();

@@ -1,7 +1,7 @@
 //! Runs one task and sleeps in between.
 //!
-//! The task is looked at again after every interrupt that wakes it: wakers are not needed. The chip sleeps with `wfi`;
-//! the emulator does not sleep with `wfe`, which executors prefer.
+//! The task is polled again after every interrupt that wakes it, so wakers are not needed. The chip sleeps with `wfi`,
+//! because the emulator does not sleep with `wfe`, which executors usually use.
 
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +14,12 @@ use crate::{clock, uart};
 
 static WOKEN: AtomicBool = AtomicBool::new(false);
 
-/// Has the task looked at again.
+/// Has the task polled again.
 pub fn wake() {
     WOKEN.store(true, Ordering::Release);
 }
 
-/// Runs a task to its end, where it lies: it is large for the stack, and must not be there twice.
+/// Runs a task to its end, in place: a copy would be too large for the stack.
 pub fn block_on<F: Future>(mut task: Pin<&mut F>) -> F::Output {
     let mut context = Context::from_waker(Waker::noop());
     loop {
@@ -28,7 +28,7 @@ pub fn block_on<F: Future>(mut task: Pin<&mut F>) -> F::Output {
         }
         while !WOKEN.swap(false, Ordering::AcqRel) {
             cortex_m::interrupt::disable();
-            // An interrupt that comes now is held, and ends the sleep at once.
+            // An interrupt that arrives now stays pending and ends the sleep at once.
             if !WOKEN.load(Ordering::Acquire) {
                 cortex_m::asm::wfi();
             }
@@ -41,37 +41,37 @@ pub fn block_on<F: Future>(mut task: Pin<&mut F>) -> F::Output {
 #[derive(Clone, Copy)]
 struct Number(u16);
 
-// SAFETY: the number itself, which is the same at every call.
+// SAFETY: returns the number itself, the same at every call.
 unsafe impl InterruptNumber for Number {
     fn number(self) -> u16 {
         self.0
     }
 }
 
-/// Lets an interrupt through.
+/// Enables an interrupt.
 pub fn enable(number: u16) {
-    // SAFETY: no critical section relies on it; `interrupt` serves it.
+    // SAFETY: no critical section relies on it being masked; `interrupt` handles it.
     unsafe { NVIC::unmask(Number(number)) };
 }
 
-// SAFETY: unsafe is what the attribute asks of a handler for all interrupts; all is done through safe functions.
+// SAFETY: the attribute requires this handler to be unsafe; it only calls safe functions.
 #[cortex_m_rt::exception]
 unsafe fn DefaultHandler(number: i16) {
     match u16::try_from(number) {
         Ok(clock::INTERRUPT) => clock::ring(),
         Ok(number) => uart::interrupt(number),
-        // The watchdog's: a reset follows.
+        // The watchdog's interrupt: a reset follows.
         Err(_) => {}
     }
 }
 
-// SAFETY: only logs and resets; unsafe is what the attribute asks of a fault handler.
+// SAFETY: only logs and resets; the attribute requires fault handlers to be unsafe.
 #[cortex_m_rt::exception]
 unsafe fn HardFault(_: &cortex_m_rt::ExceptionFrame) -> ! {
-    panic!("a fault: perhaps the stack is larger than the RAM")
+    panic!("fault: the stack may have overflowed")
 }
 
-/// Says why, with the feature `log`, and reboots: what was learned is in the last checkpoint.
+/// Logs the panic, with the feature `log`, and reboots; the node continues from its last checkpoint.
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     lopa_node::last_words(info);

@@ -1,4 +1,4 @@
-//! Flash played by a file of the emulator's machine, so that a killed emulator finds what it wrote.
+//! Flash simulated by a file on the emulator's host, so that its content survives when the emulator is killed.
 
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash, check_erase, check_read,
@@ -12,13 +12,13 @@ use semihosting::io::{Read, Seek, SeekFrom, Write};
 const NAME: &core::ffi::CStr = c"flash.bin";
 const UNIT: usize = 4096;
 
-/// Flash in a file, and a copy of it in memory where it is read, as flash is on a chip.
+/// Flash in a file, with a copy in memory for reads in place, as on a chip.
 pub struct FileFlash {
     file: Option<File>,
     mirror: &'static mut [u8],
 }
 
-/// The file refused, or the place is out of bounds.
+/// An error of the file, or an offset out of bounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused(NorFlashErrorKind);
 
@@ -35,7 +35,7 @@ impl NorFlashError for Refused {
 }
 
 impl FileFlash {
-    /// Opens the file, or makes one; without either the flash refuses to be written.
+    /// Opens or creates the file; if neither works, every write fails.
     pub fn open(mirror: &'static mut [u8]) -> Self {
         mirror.fill(0xff);
         let mut options = OpenOptions::new();

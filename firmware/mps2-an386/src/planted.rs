@@ -1,4 +1,4 @@
-//! Accidents for a test: the node panics in its first life and hangs in its second.
+//! Failures for a test: the node panics after its first boot and hangs after its second.
 
 use lopa_node::Watchdog;
 
@@ -7,10 +7,10 @@ use crate::registers::Dog;
 /// A word of the board's second RAM that a reset leaves alone; the emulator starts with zeros.
 const LIFE: usize = 0x21f0_0000;
 
-/// How often the watchdog is fed before the accident: a few rounds.
+/// How often the watchdog is fed before the failure: a few rounds.
 const FEEDS: u32 = 40;
 
-/// A watchdog whose node has accidents.
+/// A watchdog that makes its node fail.
 #[derive(Debug)]
 pub struct Accidents {
     dog: Dog,

@@ -11,7 +11,7 @@ impl Device {
     /// The device at an address.
     ///
     /// # Safety
-    /// There must be one, with at least `REGISTERS` registers whose reads and writes touch no memory.
+    /// There must be a device at that address, with at least `REGISTERS` registers whose reads and writes touch no memory.
     pub const unsafe fn new(address: usize) -> Self {
         Self(address)
     }
@@ -32,7 +32,7 @@ impl Device {
     }
 }
 
-/// The registers any device here has.
+/// The number of registers that every device here has.
 const REGISTERS: usize = 5;
 
 /// The first of the board's two lights.
@@ -62,7 +62,7 @@ impl OutputPin for Led {
     }
 }
 
-/// The board's watchdog: after one time of silence an interrupt nobody serves, after another a reset.
+/// The board's watchdog: after one timeout it raises an interrupt, which is not handled; after a second one, a reset.
 #[derive(Debug)]
 pub struct Dog(Device);
 
@@ -70,7 +70,7 @@ impl Dog {
     const LOAD: usize = 0;
     const CONTROL: usize = 2;
     const CLEAR: usize = 3;
-    /// A minute: an emulator that shares its machine may stand still for long. Less if a test waits for it.
+    /// One minute, because an emulator on a busy machine can stall for long; less when a test waits for the reset.
     const TICKS: u32 = if cfg!(feature = "planted") { 5 } else { 60 } * crate::clock::HERTZ;
 
     pub fn start() -> Self {
@@ -84,7 +84,7 @@ impl Dog {
 
 impl Watchdog for Dog {
     fn feed(&mut self) {
-        // Any value clears the interrupt and starts the count anew.
+        // Any value clears the interrupt and restarts the count.
         self.0.write::<{ Self::CLEAR }>(1);
     }
 }

@@ -1,4 +1,4 @@
-//! Where it starts: the board's parts, put together.
+//! The entry point: assembles the board's parts and runs the node.
 
 use core::pin::pin;
 
@@ -11,7 +11,7 @@ use crate::flash::FileFlash;
 use crate::registers::{Dog, Led};
 use crate::uart::Uart;
 
-/// Where the emulator puts the blob, and the room for it.
+/// Where the emulator puts the blob, and how long it can be.
 const BLOB: (usize, usize) = (0x2100_0000, 0x80_0000);
 /// Where the flash is mirrored, and its size.
 const FLASH: (usize, usize) =
@@ -19,10 +19,10 @@ const FLASH: (usize, usize) =
 
 /// Floats for a node: n = p = 784 with gradient tracking.
 const FLOATS: usize = if cfg!(feature = "large") { 0 } else { 8 * 784 };
-/// Where a large node's floats lie instead, behind the flash, and how many there are.
+/// Where a large node's floats are instead, after the flash, and how many fit.
 const LARGE: (usize, usize) = (0x21a0_0000, 0x60_0000 / 4);
 
-/// For a node without a blob, which says nothing anyway.
+/// For a node without a blob: the host may still ask it why it does not start.
 const BAUD: u32 = 115_200;
 
 #[cortex_m_rt::entry]

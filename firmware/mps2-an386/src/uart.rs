@@ -21,19 +21,19 @@ const DIVIDER: usize = 4;
 
 const SENDING_FULL: u32 = 1;
 const RECEIVED: u32 = 2;
-/// Both directions, and an interrupt for what comes.
+/// Both directions, with an interrupt for received bytes.
 const LISTEN: u32 = 0b1011;
-/// The same, and an interrupt when there is room to send.
+/// The same, with an interrupt when there is room to send.
 const LISTEN_AND_TELL: u32 = 0b1111;
 
-/// Bytes that wait to be read. What comes beyond them stays at the sender: the emulator holds it back.
+/// The receive buffer. When it is full, the emulator makes the sender wait.
 const ROOM: usize = 128;
 
 type Waiting = Mutex<RefCell<Deque<u8, ROOM>>>;
 static WAITING: [Waiting; LINKS] = [const { Mutex::new(RefCell::new(Deque::new())) }; LINKS];
 
 const ADDRESSES: [usize; LINKS] = [0x4000_4000, 0x4000_5000, 0x4000_6000, 0x4000_7000, 0x4000_9000];
-/// For what comes; the next number is for what goes.
+/// The receive interrupts; the next number is the transmit interrupt.
 const INTERRUPTS: [u16; LINKS] = [0, 2, 4, 18, 20];
 
 /// One UART.
@@ -61,7 +61,7 @@ impl Uart {
         })
     }
 
-    /// Takes what is there.
+    /// Reads what has been received.
     fn take(&self, bytes: &mut [u8]) -> usize {
         critical_section::with(|cs| {
             let mut waiting = WAITING[self.number].borrow_ref_mut(cs);
@@ -70,7 +70,7 @@ impl Uart {
                 let Some(byte) = waiting.pop_front() else { break };
                 (*place, len) = (byte, len + 1);
             }
-            // What was held back comes on without another interrupt.
+            // Bytes that were held back arrive without another interrupt.
             if len > 0 {
                 fill(self.device, &mut waiting);
             }
@@ -78,13 +78,13 @@ impl Uart {
         })
     }
 
-    /// Gives what is taken.
+    /// Writes as much as the device accepts.
     fn give(&self, bytes: &[u8]) -> usize {
         let full = || self.device.read::<STATE>() & SENDING_FULL != 0;
         let mut len = 0;
         for &byte in bytes {
             if full() {
-                // Ask first, then look again: room may have come in between.
+                // Enable the interrupt first, then check again: room may have appeared in between.
                 self.device.write::<CONTROL>(LISTEN_AND_TELL);
                 if full() {
                     break;
@@ -97,19 +97,19 @@ impl Uart {
     }
 }
 
-/// Moves bytes from the device to those that wait. Tells whether someone should look at them.
+/// Moves bytes from the device into the buffer. Returns whether the task should be woken.
 fn fill(device: Device, waiting: &mut Deque<u8, ROOM>) -> bool {
     let mut look = false;
     while !waiting.is_full() && device.read::<STATE>() & RECEIVED != 0 {
         let byte = device.read::<DATA>() as u8;
         let _ = waiting.push_back(byte);
-        // Nothing can be done with half a frame, but it must not fill the room.
+        // Half a frame is of no use yet, but it must not fill the buffer.
         look |= byte == 0 || waiting.len() >= ROOM / 2;
     }
     look
 }
 
-/// Serves an interrupt.
+/// Handles an interrupt.
 pub fn interrupt(number: u16) {
     let Some(index) = INTERRUPTS.iter().position(|&first| first == number & !1) else { return };
     let device = device(index);
@@ -130,7 +130,7 @@ impl ErrorType for Uart {
     type Error = Infallible;
 }
 
-/// A read that is given up has taken nothing.
+/// A cancelled read has taken nothing.
 impl Read for Uart {
     async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
         poll_fn(|_| match self.take(bytes) {
@@ -141,7 +141,7 @@ impl Read for Uart {
     }
 }
 
-/// A write that is given up has given nothing.
+/// A cancelled write has written nothing.
 impl Write for Uart {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
         poll_fn(|_| match self.give(bytes) {

@@ -1,4 +1,4 @@
-//! What a board must bring along.
+//! What a board must provide.
 
 use core::future::Future;
 
@@ -9,9 +9,9 @@ use crate::LINKS;
 
 /// A board's parts, started and ready.
 ///
-/// Link 0 leads to a host or is left open. Links must be buffered: a read that is given up has taken nothing, and bytes
-/// that come while a round is computed are kept or held back at the sender. What is lost all the same is repaired, at
-/// the cost of time.
+/// Link 0 leads to a host or is not connected. Links must be buffered: a cancelled read takes nothing, and bytes that
+/// arrive while a round is computed are kept, or held back at the sender. Bytes that are lost anyway are sent again, which
+/// takes time.
 #[derive(Debug)]
 pub struct Board<L, C, P, W, F> {
     /// Serial lines ([`Read`](embedded_io_async::Read) and [`Write`](embedded_io_async::Write)).
@@ -31,18 +31,18 @@ pub trait Clock {
     /// Microseconds since boot.
     fn now(&mut self) -> Micros;
 
-    /// Waits until a time, at least; at once if it is past. May be given up and asked again.
+    /// Waits at least until a time; returns at once if it has passed. Can be cancelled and called again.
     fn wait_until(&mut self, at: Micros) -> impl Future<Output = ()>;
 }
 
-/// What resets the board if the program hangs.
+/// Resets the board if the program hangs.
 pub trait Watchdog {
-    /// All is well. Said before each round is computed and at least every second otherwise, so it must wait for a few
-    /// times the longest computation.
+    /// Signals that the program still runs. It is called before each round is computed and otherwise at least every second,
+    /// so the timeout must be a few times as long as the longest computation.
     fn feed(&mut self);
 }
 
-/// Flash that is also read where it lies.
+/// Flash that can also be read in place.
 pub trait Mapped: NorFlash {
     /// All of it.
     fn bytes(&self) -> &[u8];

@@ -1,19 +1,19 @@
-//! The status light: a person with a board in hand sees how it fares.
+//! The status light: shows what a board is doing.
 
 use embedded_hal::digital::{OutputPin, PinState};
 use lopa_core::exchange::{Micros, Step};
 
-/// So long after a round it still learns.
+/// A node counts as learning for this long after a round.
 const STILL: Micros = 2_000_000;
 
 /// What the light shows.
 ///
 /// | light | |
 /// |---|---|
-/// | changes with every round | it learns |
-/// | short flash every two seconds | it waits for a neighbour, or a host said stop |
+/// | changes with every round | learning |
+/// | short flash every two seconds | waiting for a neighbour, or stopped by a host |
 /// | on | all rounds are done |
-/// | five times a second | it diverged, or its blob was refused |
+/// | flashes five times per second | diverged, or its blob was refused |
 pub struct Light<P> {
     pin: P,
     round: u64,
@@ -26,7 +26,7 @@ impl<P: OutputPin> Light<P> {
         Self { pin, round: 0, moved: None }
     }
 
-    /// Shows how a node fares, and tells when to show it again.
+    /// Shows the node's status, and returns when to call this again.
     pub fn show(&mut self, step: Step, round: u64, now: Micros) -> Micros {
         if self.round != round {
             (self.round, self.moved) = (round, Some(now));
@@ -42,7 +42,7 @@ impl<P: OutputPin> Light<P> {
         }
     }
 
-    /// Something is wrong, and stays wrong.
+    /// Shows an error that only a person can fix.
     pub fn alarm(&mut self, now: Micros) -> Micros {
         self.blink(now, 200_000)
     }
@@ -56,7 +56,7 @@ impl<P: OutputPin> Light<P> {
     }
 
     fn set(&mut self, on: bool, until: Micros) -> Micros {
-        // A light that does not work keeps nobody from learning.
+        // A broken light must not stop the node.
         let _ = self.pin.set_state(PinState::from(on));
         until
     }
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// When the light changes within ten seconds, if it is shown whenever it asks for, and how it was at first.
+    /// The light's first state, and when it changes within ten seconds if it is updated whenever it asks for it.
     fn changes(step: Step) -> (bool, Vec<Micros>) {
         let mut light = Light::new(Lamp::default());
         let mut now = light.show(step, 0, 0);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_flashes_shortly_every_two_seconds() {
+    fn a_waiting_node_flashes_briefly_every_two_seconds() {
         for step in [Step::Wait, Step::Paused] {
             let (first, seen) = changes(step);
             assert!(first);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_diverged_flashes_five_times_a_second() {
+    fn a_diverged_node_flashes_five_times_per_second() {
         let divergence = Divergence { round: 3, variable: Variable::Outer };
         for step in [Step::Diverged(divergence), Step::Mismatch] {
             let (first, seen) = changes(step);
@@ -135,22 +135,22 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_done_shines() {
+    fn a_finished_node_keeps_its_light_on() {
         assert_eq!(changes(Step::Finished), (true, vec![]));
     }
 
     #[test]
-    fn whoever_learns_changes_with_every_round_and_waits_in_between() {
+    fn a_learning_node_changes_its_light_every_round() {
         let mut light = Light::new(Lamp::default());
         for round in 1..6 {
             let now = round * 300_000;
             light.show(Step::Compute, round, now);
             assert_eq!(light.pin.on, round % 2 == 1);
-            // Waiting for a neighbour's half of the round is no pause.
+            // Waiting briefly for a neighbour's half of the round does not count as waiting.
             light.show(Step::Wait, round, now + 200_000);
             assert_eq!(light.pin.on, round % 2 == 1);
         }
-        // But two seconds are: the neighbour is missed.
+        // After two seconds it does: the neighbour is missing.
         let last = 5 * 300_000;
         assert_eq!(light.show(Step::Wait, 5, last + 1), last + STILL);
         light.show(Step::Wait, 5, 3_500_000);

@@ -1,4 +1,4 @@
-//! Frames on their way out, one a link.
+//! Frames on their way out, one per link.
 
 use core::future::Future;
 use core::pin::pin;
@@ -12,7 +12,7 @@ use crate::{BoardExchange, LINKS};
 /// Bytes taken from a link at a time.
 const GULP: usize = 64;
 
-/// One frame for each link: what is left of it goes out while other links are served.
+/// One frame for each link; the rest of it is sent while other links are served.
 #[derive(Debug)]
 pub struct Lines {
     lines: [Line; LINKS],
@@ -21,13 +21,13 @@ pub struct Lines {
 #[derive(Debug)]
 struct Line {
     frame: [u8; BoardExchange::BUFFER],
-    /// What is left of it; short numbers, as every link has a line.
+    /// The part not sent yet; short integers save RAM, because every link has one.
     from: u16,
     to: u16,
 }
 
 impl Lines {
-    /// Nothing on its way.
+    /// No frames on their way.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(BoardExchange::BUFFER <= u16::MAX as usize, "frames are too long") }
@@ -35,7 +35,7 @@ impl Lines {
         Self { lines: [EMPTY; LINKS] }
     }
 
-    /// Gives every link that is free something to say, until none has more.
+    /// Gives every free link its next frame, until there is nothing more to send.
     #[inline(never)]
     pub(crate) fn speak<L: Write, N: Learner + ?Sized>(
         &mut self,
@@ -51,17 +51,17 @@ impl Lines {
                 if line.from < line.to {
                     break;
                 }
-                // Never refused: the link is one of its own, and the buffer as long as it says.
+                // Never refused: the link exists, and the buffer has the required length.
                 let Ok(Some(len)) = exchange.transmit(number, node, now, &mut line.frame) else {
                     break;
                 };
-                // No buffer is longer than a u16 can say.
+                // The length of the buffer fits a u16.
                 (line.from, line.to) = (0, len as u16);
             }
         }
     }
 
-    /// Takes in what has come, and goes on with what is on its way. Tells whether anything moved.
+    /// Reads what has been received and continues sending. Returns whether any byte moved.
     #[inline(never)]
     pub(crate) fn serve<L: Read + Write>(
         &mut self,
@@ -74,7 +74,7 @@ impl Lines {
         for (number, (line, link)) in self.lines.iter_mut().zip(links).enumerate() {
             moved |= line.push(link, cx);
             let mut bytes = [0; GULP];
-            // An error is noise on the line: the frame it hit is lost, and will be sent again.
+            // An error is noise on the line: the damaged frame is lost and will be sent again.
             while let Poll::Ready(Ok(len @ 1..)) = once(link.read(&mut bytes), cx) {
                 let bytes = bytes.get(..len).unwrap_or(&bytes);
                 moved |= exchange.receive(number, bytes, now).is_ok();
@@ -85,13 +85,13 @@ impl Lines {
 }
 
 impl Line {
-    /// Writes what the link takes. Tells whether it took anything.
+    /// Writes as much as the link accepts. Returns whether it accepted anything.
     fn push<L: Write>(&mut self, link: &mut L, cx: &mut Context<'_>) -> bool {
         let mut moved = false;
         while let Some(rest @ [_, ..]) = self.frame.get(self.from.into()..self.to.into()) {
             match once(link.write(rest), cx) {
                 Poll::Ready(Ok(len @ 1..)) => self.from = self.from.saturating_add(len as u16),
-                // The link is broken for now: the frame is lost, as frames are.
+                // The link is broken for now: this frame is lost, and the exchange repairs it.
                 Poll::Ready(_) => self.from = self.to,
                 Poll::Pending => break,
             }
@@ -101,7 +101,7 @@ impl Line {
     }
 }
 
-/// Looks at a future once, and gives it up if it is not ready.
+/// Polls a future once, and cancels it if it is not ready.
 pub(crate) fn once<F: Future>(future: F, cx: &mut Context<'_>) -> Poll<F::Output> {
     pin!(future).poll(cx)
 }

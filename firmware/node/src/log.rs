@@ -1,4 +1,4 @@
-//! Logs with defmt, or nothing.
+//! Logs with defmt if the feature `log` is on.
 
 /// Something worth knowing.
 #[cfg(feature = "log")]

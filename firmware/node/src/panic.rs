@@ -1,4 +1,4 @@
-//! What a board says before it reboots because of a panic.
+//! Logs a panic before the board reboots.
 
 use core::panic::PanicInfo;
 
@@ -12,11 +12,11 @@ use core::panic::PanicInfo;
 /// }
 /// ```
 ///
-/// After the reset the node goes on from its last checkpoint, as after a loss of power.
+/// After the reset the node continues from its last checkpoint, as after a power failure.
 pub fn last_words(info: &PanicInfo<'_>) {
     #[cfg(feature = "log")]
     defmt::error!("{}", defmt::Display2Format(info));
-    // Without logs nobody reads it: its text must not come into the image.
+    // Without logs, the text of panics must not take room in the image.
     #[cfg(not(feature = "log"))]
     let _ = info;
 }

@@ -1,4 +1,4 @@
-//! The program: start, then rounds until the power goes.
+//! The program: starts, then runs rounds until power is cut.
 
 use core::future::poll_fn;
 use core::task::{Context, Poll};
@@ -19,13 +19,13 @@ use crate::log::{info, warning};
 use crate::store::{Store, StoreError};
 use crate::{BoardExchange, LINKS, NEIGHBOURS, capacity};
 
-/// The longest sleep: the watchdog is fed and the light is changed this often at least.
+/// The longest sleep: the watchdog is fed and the light is updated at least this often.
 const NAP: Micros = 1_000_000;
 
-/// The boot number of a node whose flash does not count.
+/// The boot number of a node that cannot count its boots in flash.
 const NOT_COUNTED: u32 = 0;
 
-/// What a node keeps of its links: frames on their way, and the exchange. Large for a stack: put it into a static.
+/// The state of a node's links: frames on their way, and the exchange. It is large for a stack: put it into a static.
 #[derive(Debug)]
 pub struct Desk {
     lines: Lines,
@@ -35,13 +35,13 @@ pub struct Desk {
 impl Desk {
     /// An empty one.
     #[must_use]
-    #[allow(clippy::new_without_default, reason = "by default it would come by the stack")]
+    #[allow(clippy::new_without_default, reason = "a default would be built on the stack")]
     pub const fn new() -> Self {
         Self { lines: Lines::new(), exchange: BoardExchange::vacant() }
     }
 }
 
-/// A node at work.
+/// A running node.
 struct Program<'b, 'm, L, C, O, W, F> {
     links: [L; LINKS],
     clock: C,
@@ -52,13 +52,13 @@ struct Program<'b, 'm, L, C, O, W, F> {
     exchange: &'m mut BoardExchange,
     node: BlobNode<'b, 'm>,
     scratch: BlobScratch<'m>,
-    /// Rounds between checkpoints; none are written in a boot that was not counted.
+    /// Rounds between checkpoints; `None` if this boot was not counted: then no checkpoints are written.
     checkpoint_every: Option<u64>,
     /// Epoch and round of the last checkpoint.
     kept: (Epoch, u64),
-    /// When to wake up for the watchdog's sake.
+    /// When to wake up to feed the watchdog.
     nap: Micros,
-    /// All rounds were done at the last turn.
+    /// Whether all rounds were done at the last turn.
     finished: bool,
 }
 
@@ -66,11 +66,11 @@ struct Program<'b, 'm, L, C, O, W, F> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "log", derive(defmt::Format))]
 pub enum Refusal {
-    /// The blob is not sound, or does not fit.
+    /// The blob is invalid or does not fit.
     Blob(BlobError),
     /// The exchange refuses its settings.
     Settings(SettingsError),
-    /// The blob has a key, and this boot was not counted: an old recording could pass for new.
+    /// The blob has a key, but this boot was not counted: an old recording could pass for new.
     Boot(StoreError),
 }
 
@@ -84,10 +84,10 @@ impl From<Refusal> for Trouble {
     }
 }
 
-/// In place of a node that does not start.
-struct Nobody;
+/// Stands in for a node that does not start.
+struct NoNode;
 
-impl Learner for Nobody {
+impl Learner for NoNode {
     fn state(&self) -> State<'_> {
         let epoch = Epoch::FIRST;
         State { round: 0, epoch, x: &[], theta: &[], v: &[], z: &[], y: &[] }
@@ -108,10 +108,10 @@ impl Learner for Nobody {
     }
 }
 
-/// Runs the node of a blob on a board, its vectors in `arena`, and never ends.
+/// Runs the node of a blob on a board, with its vectors in `arena`. Never returns.
 ///
-/// A blob that is not sound or does not fit is refused: the light says so, the log says why, and so does the answer to
-/// every request of a host.
+/// A blob that is invalid or does not fit is refused: the light shows it, and the log and the answer to every request of a
+/// host give the reason.
 pub async fn run<L, C, O, W, F>(
     board: Board<L, C, O, W, F>,
     blob: Result<Blob<'_>, BlobError>,
@@ -129,7 +129,7 @@ where
     let (mut light, mut store) = (Light::new(light), Store::new(flash));
     let Desk { lines, exchange } = desk;
     let number = blob.as_ref().ok().map(Blob::node);
-    // By reference: the blob must not lie in the future twice.
+    // By reference, so that the future does not contain the blob twice.
     let prepared = match &blob {
         Ok(blob) => prepare(blob, arena, exchange, &mut store, clock.now()),
         Err(error) => Err(Refusal::Blob(*error)),
@@ -165,7 +165,7 @@ where
         let shown = light.alarm(now);
         watchdog.feed();
         poll_fn(|cx| {
-            lines.speak(&mut links, exchange, &Nobody, now, cx);
+            lines.speak(&mut links, exchange, &NoNode, now, cx);
             let moved = lines.serve(&mut links, exchange, now, cx);
             if moved { Poll::Ready(()) } else { once(clock.wait_until(shown), cx) }
         })
@@ -175,9 +175,9 @@ where
 
 type Prepared<'b, 'm> = (BlobNode<'b, 'm>, BlobScratch<'m>, Option<u64>);
 
-/// The node of a blob, put back to its last checkpoint if there is one, and its exchange.
+/// Builds the node of a blob, restored from its last checkpoint if there is one, and starts its exchange.
 ///
-/// Not inlined, as are the others below: what it needs of the stack it needs once.
+/// Not inlined, like the functions below, so that its stack is free again when it returns.
 #[inline(never)]
 fn prepare<'b, 'm, F: Mapped>(
     blob: &Blob<'b>,
@@ -191,9 +191,9 @@ fn prepare<'b, 'm, F: Mapped>(
     let boot = match store.boot() {
         Ok(boot) => boot,
         Err(error) if blob.plan().seal.is_keyed() => return Err(Refusal::Boot(error)),
-        // Flash that takes no number is not trusted with a checkpoint, and what it holds may be long outdated.
+        // Flash that cannot store a number is not trusted with a checkpoint, and an old one in it may be long outdated.
         Err(error) => {
-            warning!("boots are not counted, and there are no checkpoints: {}", error);
+            warning!("cannot count boots in flash, so there are no checkpoints: {}", error);
             NOT_COUNTED
         }
     };
@@ -201,7 +201,7 @@ fn prepare<'b, 'm, F: Mapped>(
     let restored = counted && store.restore(&mut node, blob.identity().digest);
     let round = node.state().round;
     info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
-    // Not collected: that would panic if there were too many.
+    // Not `collect`, which would panic if there were too many.
     let mut peers = heapless::Vec::<_, NEIGHBOURS>::new();
     for peer in blob.peers() {
         let short = SettingsError::TooMany { room: NEIGHBOURS };
@@ -220,7 +220,7 @@ where
     W: Watchdog,
     F: Mapped,
 {
-    /// Does what can be done; pending until there is more.
+    /// Does all that can be done now; pending until there is more to do.
     fn turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let now = self.clock.now();
         self.watchdog.feed();
@@ -228,18 +228,18 @@ where
         let round = self.node.state().round;
         let shown = self.light.show(step, round, now);
         self.keep(matches!(step, Step::Paused | Step::Finished));
-        // Before a round is computed, as neighbours wait for what is known already.
+        // Before a round is computed, because neighbours wait for these frames.
         self.lines.speak(&mut self.links, self.exchange, &self.node, now, cx);
         if step == Step::Compute {
             self.compute();
             return Poll::Ready(());
         }
-        // What is due and not said yet waits for its line, not for the clock.
+        // Frames that are due but not sent wait for their line, not for the clock.
         let due = Some(self.exchange.deadline()).filter(|&at| at > now);
         if self.nap <= now {
             self.nap = now.saturating_add(NAP);
         }
-        // Mostly the same time again, which spares the clock an alarm for every frame.
+        // Mostly unchanged, which saves setting an alarm for every frame.
         let until = due.map_or(self.nap, |at| at.min(self.nap)).min(shown);
         let now = self.clock.now();
         let moved = self.lines.serve(&mut self.links, self.exchange, now, cx);
@@ -263,7 +263,7 @@ where
         }
     }
 
-    /// Writes a checkpoint if one is due, or asked for.
+    /// Writes a checkpoint if one is due or requested.
     #[inline(never)]
     fn keep(&mut self, resting: bool) {
         let asked = self.exchange.checkpoint_asked();
@@ -285,7 +285,7 @@ where
             Ok(words) => self.store.save(words).is_ok(),
             Err(_) => false,
         };
-        // One that failed is not tried again at every turn.
+        // A failed write is not tried again at every turn.
         self.kept = place;
         if !written {
             warning!("round {}: the checkpoint was not written", place.1);

@@ -1,12 +1,12 @@
-//! Checkpoints and a count of boots, in flash.
+//! Stores checkpoints and the boot counter in flash.
 //!
 //! | erase units | what |
 //! |---|---|
-//! | 2 | boots: one page a boot, its number and the complement; when one unit is full, the other is erased |
+//! | 2 | boots: one page per boot, with its number and the complement; when one unit is full, the other is erased |
 //! | half of the rest | a slot: a page with a sequence number, its complement, a length and the network, then a checkpoint |
 //! | the other half | another slot |
 //!
-//! Slots are written in turn, so power may go at any moment: the other slot is whole.
+//! Slots are written in turn, so whenever power fails, one of them is complete.
 
 use lopa_core::checkpoint::Words;
 use lopa_core::node::Node;
@@ -15,31 +15,31 @@ use lopa_core::vector::Storage;
 
 use crate::board::Mapped;
 
-/// Flash is written in pieces of this many bytes, a multiple of what chips ask for.
+/// Flash is written in pieces of this many bytes, a multiple of what chips require.
 pub const PAGE: usize = 32;
 
 /// Why nothing was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "log", derive(defmt::Format))]
 pub enum StoreError {
-    /// There is no room for a checkpoint.
+    /// A checkpoint does not fit.
     Room {
         /// The bytes of a slot.
         room: usize,
     },
-    /// The flash refused.
+    /// The flash reported an error.
     Flash,
 }
 
-/// Checkpoints and a count of boots, in flash.
+/// Checkpoints and the boot counter, in flash.
 #[derive(Debug)]
 pub struct Store<F> {
     flash: F,
-    /// The number of the last checkpoint written or found good.
+    /// The number of the last checkpoint that was written or found valid.
     sequence: u32,
     /// The slot to write next.
     next: usize,
-    /// What the network agrees on, as a number: a checkpoint of another network is not this node's.
+    /// A digest of what the network agrees on: checkpoints of another network are not restored.
     network: u64,
 }
 
@@ -63,7 +63,7 @@ impl<F: Mapped> Store<F> {
         2 * Self::UNIT + slot * self.room()
     }
 
-    /// A number with its complement behind it.
+    /// A number that is followed by its complement.
     fn number(&self, at: usize) -> Option<u32> {
         let [number, complement, ..] = self.flash.bytes().get(at..)?.as_chunks::<4>().0 else {
             return None;
@@ -84,12 +84,12 @@ impl<F: Mapped> Store<F> {
     /// Counts a boot and returns its number, 1 for the first.
     ///
     /// # Errors
-    /// If the flash does not take it.
+    /// If the flash does not store it.
     pub fn boot(&mut self) -> Result<u32, StoreError> {
         let pages = Self::UNIT / PAGE;
         let last = (0..2 * pages).filter_map(|page| Some((self.number(page * PAGE)?, page))).max();
         let (number, page) = last.map_or((1, 0), |(n, page)| (n.wrapping_add(1), page + 1));
-        // The next page, which is blank unless a write was cut short; at the end of a unit the other one.
+        // The next page, which is blank unless a write was cut short; after the last page, the other unit.
         let blank = |at: usize| {
             let page = self.flash.bytes().get(at..at + PAGE);
             page.is_some_and(|page| page.iter().all(|&byte| byte == 0xff))
@@ -105,14 +105,14 @@ impl<F: Mapped> Store<F> {
             }
         };
         self.write(at, &numbered(number, 0, u64::MAX))?;
-        // Worn flash may take a number and not keep it: the next boot would get the same.
+        // Worn flash may accept a number and not keep it: the next boot would get the same one.
         if self.number(at) == Some(number) { Ok(number) } else { Err(StoreError::Flash) }
     }
 
-    /// Puts a node back to the newest checkpoint that is whole and its own. Tells whether there was one.
+    /// Restores the newest complete checkpoint of this node. Returns whether there was one.
     ///
-    /// `network` is a digest of what the network agrees on: with other weights, step sizes or rounds a node must not go
-    /// on where it was, for its neighbours would not notice.
+    /// `network` is a digest of what the network agrees on: with other weights, step sizes or rounds a node must not
+    /// continue where it was, because its neighbours would not notice.
     pub fn restore<P: Problem, X: Storage, T: Storage, D: Storage>(
         &mut self,
         node: &mut Node<P, X, T, D>,
@@ -121,7 +121,7 @@ impl<F: Mapped> Store<F> {
         self.network = network;
         let mut slots = [0, 1].map(|slot| (self.number(self.slot(slot)), slot));
         slots.sort_unstable_by(|a, b| b.cmp(a));
-        // What is written next must be newer than any, good or bad.
+        // The next number must be newer than any in flash, valid or not.
         self.sequence = slots[0].0.unwrap_or(0);
         for (number, slot) in slots {
             let start = self.slot(slot) + PAGE;
@@ -143,7 +143,7 @@ impl<F: Mapped> Store<F> {
     /// Writes a checkpoint.
     ///
     /// # Errors
-    /// If it does not fit, or the flash does not take it; the one before is still there.
+    /// If it does not fit, or the flash does not store it; the previous one is still there.
     pub fn save(&mut self, words: Words<'_>) -> Result<(), StoreError> {
         let len = words.len() * 4;
         let room = self.room();
@@ -177,7 +177,7 @@ impl<F: Mapped> Store<F> {
     }
 }
 
-/// A page with a number, its complement, one more number, and a long one.
+/// A page with a number, its complement, another number, and a 64-bit one.
 fn numbered(number: u32, more: u32, long: u64) -> [u8; PAGE] {
     let mut page = [0xff; PAGE];
     let words = [number, !number, more, long as u32, (long >> 32) as u32].map(u32::to_le_bytes);

@@ -61,7 +61,7 @@ impl Watchdog for Dog {
     }
 }
 
-/// The chip's fraction of 16 MHz: its own figures are rounded the same way.
+/// The baud rate as a fraction of 16 MHz, rounded like the values in the chip's manual.
 fn rate(baud: u32) -> Baudrate {
     let fraction = (u64::from(baud) << 32) / 16_000_000;
     Baudrate::from_bits((fraction as u32 + 0x800) & 0xffff_f000)
@@ -75,7 +75,7 @@ async fn main(_spawner: Spawner) {
     static OUT: ConstStaticCell<[[u8; SEND]; 2]> = ConstStaticCell::new([[0; SEND]; 2]);
 
     let mut config = Config::default();
-    // USB asks for crystals.
+    // USB needs the external crystal.
     config.hfclk_source = HfclkSource::ExternalXtal;
     config.lfclk_source = LfclkSource::ExternalXtal;
     let p = embassy_nrf::init(config);
@@ -116,15 +116,17 @@ async fn main(_spawner: Spawner) {
         out2,
     );
     for pin in [1, 3] {
-        // A line that is not wired is silent.
+        // The pull-up keeps an unconnected line silent.
         pac::P1.pin_cnf(pin).modify(|w| w.set_pull(pac::gpio::vals::Pull::Pullup));
     }
 
     let mut config = wdt::Config::default();
-    // A debugger's reset does not stop it: it must wait until a blob is flashed.
+    // A debugger's reset does not stop the watchdog: its timeout must be longer than flashing a blob takes.
     config.timeout_ticks = 32_768 * 4 * PATIENCE.as_secs() as u32;
     config.action_during_debug_halt = HaltConfig::Pause;
-    let Ok((_, [dog])) = wdt::Watchdog::try_new(p.WDT, config) else { panic!("another watchdog") };
+    let Ok((_, [dog])) = wdt::Watchdog::try_new(p.WDT, config) else {
+        panic!("the watchdog already runs with other settings: cut the power once")
+    };
 
     let board = Board {
         links: [

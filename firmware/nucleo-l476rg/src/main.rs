@@ -45,8 +45,8 @@ impl Watchdog for Dog {
     }
 }
 
-/// Switches the cache for data off before the flash changes, and on again after, empty: it does not know of the change,
-/// and may go wrong during it (erratum "Data cache might be corrupted during Flash memory read-while-write operation").
+/// Switches the data cache off before the flash changes, and on again afterwards, empty: it would be stale, and may be
+/// corrupted (erratum "Data cache might be corrupted during Flash memory read-while-write operation").
 fn cache(changing: bool) {
     pac::FLASH.acr().modify(|w| w.set_dcen(false));
     if !changing {
@@ -56,8 +56,8 @@ fn cache(changing: bool) {
     }
 }
 
-/// A word of flash whose writing was cut short has been read. Its checksum will tell.
-// SAFETY: only clears a flag; unsafe is what the attribute asks of this handler.
+/// A word of flash was read whose write had been cut short; the checksum will detect it.
+// SAFETY: only clears a flag; the attribute requires this handler to be unsafe.
 #[cortex_m_rt::exception]
 unsafe fn NonMaskableInt() {
     pac::FLASH.eccr().modify(|w| w.set_eccd(true));
@@ -65,7 +65,7 @@ unsafe fn NonMaskableInt() {
 
 fn clocks() -> Config {
     let mut config = Config::default();
-    // 80 MHz, the most the chip can do.
+    // 80 MHz, the chip's maximum.
     config.rcc.hsi = true;
     config.rcc.pll = Some(rcc::Pll {
         source: rcc::PllSource::HSI,
@@ -92,7 +92,7 @@ async fn main(_spawner: Spawner) {
 
     let mut serial = usart::Config::default();
     serial.baudrate = baud(&blob);
-    // A line that is not wired is silent.
+    // The pull-up keeps an unconnected line silent.
     serial.rx_pull = Pull::Up;
     let ([i0, i1, i2, i3, i4], [o0, o1, o2, o3, o4]) = (IN.take(), OUT.take());
     let links = [
@@ -107,8 +107,8 @@ async fn main(_spawner: Spawner) {
     dog.unleash();
 
     let board = Board {
-        // At 80 MHz every rate that `baud` gives can be had.
-        links: links.map(|link| link.unwrap_or_else(|_| panic!("no such rate"))),
+        // At 80 MHz every rate that `baud` returns is possible.
+        links: links.map(|link| link.unwrap_or_else(|_| panic!("baud rate out of range"))),
         clock: Time,
         light: Output::new(p.PA5, Level::Low, Speed::Low),
         watchdog: Dog(dog),

@@ -1,7 +1,7 @@
-//! The node program on a board of which nothing is known.
+//! The node program on a board that may return anything.
 //!
-//! What its parts answer passes through `black_box`: bytes of any number, errors, times, flash with anything in it. Not
-//! covered is what a real board brings along: its drivers, its start, and its executor.
+//! All that its parts return passes through `black_box`: any number of bytes, errors, times, flash with any content. A real
+//! board's drivers, start-up code and executor are not covered.
 
 use core::future::{Future, poll_fn};
 use core::hint::black_box;
@@ -17,7 +17,7 @@ use lopa_core::blob::Blob;
 use lopa_core::exchange::Micros;
 use lopa_node::{Board, Clock, Desk, LINKS, Mapped, Watchdog, run};
 
-/// Any number, an error, or nothing yet.
+/// Any number, an error, or pending.
 fn anything<E>(error: E) -> Poll<Result<usize, E>> {
     match black_box(0_u8) {
         0 => Poll::Pending,
@@ -87,7 +87,7 @@ impl Watchdog for Dog {
     }
 }
 
-/// Flash of any size with anything in it.
+/// Flash of any size and content.
 struct Memory(&'static [u8]);
 
 impl Memory {
@@ -134,7 +134,7 @@ impl Mapped for Memory {
     }
 }
 
-/// A life on that board, of which this is one turn.
+/// Runs the program on that board for one poll.
 pub fn live() {
     static FLASH: [u32; 256] = [1; 256];
     let bytes: &[u8] = bytemuck::cast_slice(black_box(&FLASH[..]));

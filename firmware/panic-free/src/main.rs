@@ -128,7 +128,7 @@ fn config_batch() -> lopa_core::batch::Batch {
     sampler.batch(black_box(3), black_box(Purpose::INNER_GRADIENT), black_box(5))
 }
 
-/// A node from whatever lies in flash.
+/// A node from any content of flash.
 fn flashed() -> Option<()> {
     static FLASH: [u32; 256] = [1; 256];
     let bytes: &[u8] = bytemuck::cast_slice(black_box(&FLASH[..]));
@@ -196,7 +196,7 @@ fn everything() -> Option<()> {
     Some(())
 }
 
-/// Nodes in one memory.
+/// Nodes in one process.
 fn network(problem: &Quadratic<'_>) -> Option<()> {
     let node = || {
         let x = [0.0; 4];
@@ -221,7 +221,7 @@ fn seal() -> Seal {
     black_box(Seal::PLAIN)
 }
 
-/// A node's life on its links: any bytes, at any time.
+/// A node on its links: any bytes, at any time.
 fn exchange(problem: Quadratic<'_>) -> Option<()> {
     let x = [0.0; 4];
     let buffers = Buffers { x, y: x, z: x, theta: x, v: x, delta: x };
@@ -261,7 +261,7 @@ fn exchange(problem: Quadratic<'_>) -> Option<()> {
     Some(())
 }
 
-/// Where the linker begins.
+/// The entry point for the linker.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     // Control: with this feature a panic is planted, and linking must fail.

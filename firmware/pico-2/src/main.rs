@@ -1,13 +1,13 @@
 //! The node program on a Raspberry Pi Pico 2: an RP2350 with an FPU.
 //!
-//! Where its lines are says the Pico's `start.rs`; where the blob and the checkpoints lie says `memory.x`.
+//! The Pico's `start.rs` lists the pins of its lines; `memory.x` has the addresses of the blob and the checkpoints.
 #![no_std]
 #![no_main]
 
 #[path = "../../pico/src/start.rs"]
 mod start;
 
-/// What a host sees of the board.
+/// The board's name, as a host sees it.
 const NAME: &str = "Pico 2";
 /// Bytes of flash on the board.
 const FLASH: usize = 4 * 1024 * 1024;

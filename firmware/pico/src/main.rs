@@ -1,12 +1,12 @@
 //! The node program on a Raspberry Pi Pico: an RP2040, floats in software.
 //!
-//! Where its lines are says `start.rs`; where the blob and the checkpoints lie says `memory.x`.
+//! `start.rs` lists the pins of its lines; `memory.x` has the addresses of the blob and the checkpoints.
 #![no_std]
 #![no_main]
 
 mod start;
 
-/// What a host sees of the board.
+/// The board's name, as a host sees it.
 const NAME: &str = "Pico";
 /// Bytes of flash on the board.
 const FLASH: usize = 2 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! Where a Pico and a Pico 2 start: the board's parts, put together.
+//! The entry point of a Pico and a Pico 2: assembles the board's parts and runs the node.
 //!
 //! | what | where |
 //! |---|---|
@@ -56,7 +56,7 @@ impl Watchdog for Dog {
     }
 }
 
-/// Flash that is erased and written bit by bit takes longer than the watchdog waits.
+/// Writing a whole checkpoint takes longer than the watchdog's timeout, so every change of the flash feeds it.
 fn feed() {
     pac::WATCHDOG.load().write(|w| w.set_load(0xff_ffff));
 }
@@ -82,7 +82,7 @@ async fn main(_spawner: Spawner) {
     let first = BufferedUart::new(p.UART0, p.PIN_0, p.PIN_1, Interrupts, out1, in1, serial);
     let second = BufferedUart::new(p.UART1, p.PIN_4, p.PIN_5, Interrupts, out2, in2, serial);
     for pin in [1, 5] {
-        // A line that is not wired is silent.
+        // The pull-up keeps an unconnected line silent.
         pac::PADS_BANK0.gpio(pin).modify(|w| w.set_pue(true));
     }
 

@@ -90,12 +90,21 @@ impl core::fmt::Display for BlobError {
         match self {
             Self::NotABlob => write!(f, "these bytes are not a blob: write one with lopa shard"),
             Self::Version { found } => {
-                write!(f, "the blob has version {found}, this build reads {}", super::VERSION)
+                write!(
+                    f,
+                    "the blob has version {found}, this build reads up to {}: use a blob and an image of one release",
+                    super::VERSION
+                )
             }
             Self::Length { needed, found } => {
-                write!(f, "the blob needs {needed} bytes, there are {found}")
+                write!(f, "the blob needs {needed} bytes, there are {found}: write it again")
             }
-            Self::Corrupt => write!(f, "the blob's checksum is wrong: it was cut short or damaged"),
+            Self::Corrupt => {
+                write!(
+                    f,
+                    "the blob's checksum is wrong, it was cut short or damaged: write it again"
+                )
+            }
             Self::Memory => {
                 write!(
                     f,
@@ -103,11 +112,18 @@ impl core::fmt::Display for BlobError {
                 )
             }
             Self::Section { name } => {
-                write!(f, "the blob's section {name:?} does not have the length its head gives")
+                write!(
+                    f,
+                    "the blob's section {name:?} does not have the length its head gives: write it again"
+                )
             }
             Self::Value { name } => write!(f, "the blob's {name} is out of range"),
             Self::Math { needed } => {
-                write!(f, "the blob is for nodes with {needed:?}, this build has {:?}", math::KIND)
+                write!(
+                    f,
+                    "the blob is for nodes with {needed:?}, this build has {:?}: build all nodes with or all without the feature micromath",
+                    math::KIND
+                )
             }
             Self::Key => write!(
                 f,
@@ -125,10 +141,24 @@ impl core::fmt::Display for BlobError {
             Self::Problem(error) => write!(f, "{error}"),
             Self::Node(error) => write!(f, "{error}"),
             Self::Capacity { name, needed, room } => {
-                write!(f, "the blob needs {needed} {name}, this image has room for {room}")
+                let advice = more_room(name);
+                write!(
+                    f,
+                    "the blob needs {needed} {name}, this image has room for {room}: {advice}"
+                )
             }
         }
     }
 }
 
 impl core::error::Error for BlobError {}
+
+/// What to do if an image has too little room for something.
+pub(crate) fn more_room(name: &str) -> &'static str {
+    match name {
+        "neighbours" => "use a topology with fewer neighbours",
+        "links" => "use a topology with fewer neighbours, or route frames through the host",
+        "floats per chunk" => "use smaller chunks",
+        _ => "use a smaller problem, or a board with more RAM",
+    }
+}

@@ -6,6 +6,7 @@ mod parts;
 mod read;
 mod write;
 
+pub(crate) use error::more_room;
 pub use error::{BlobError, SetName};
 pub use read::{Blob, BlobNode, BlobScratch};
 pub use write::write;

@@ -83,7 +83,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// Whether the node is where the exchange left it.
     fn in_place<L: Learner + ?Sized>(&self, learner: &L) -> bool {
         if self.restart {
-            // Wherever it is, it is about to be restarted.
+            // It is about to be restarted, so where it is does not matter.
             return true;
         }
         let state = learner.state();

@@ -1,4 +1,4 @@
-//! What a caller of an exchange can get wrong.
+//! Errors of calls to an exchange.
 
 /// Why an exchange refused bytes, or to write a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

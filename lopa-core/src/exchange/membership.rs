@@ -6,7 +6,7 @@ use super::settings::Micros;
 use crate::epoch::Epoch;
 use crate::wire::Hello;
 
-/// Mixes numbers into one that looks random.
+/// Hashes numbers into one that looks random.
 fn mixed(numbers: impl IntoIterator<Item = u32>) -> u32 {
     numbers.into_iter().fold(0x9e37_79b9_u32, |a, b| {
         (a ^ b).wrapping_mul(0x85eb_ca6b).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
@@ -92,7 +92,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         let present = self.epoch;
         let other = Epoch { number: other, mark: 0 };
         let last = if other.is_later_than(present.number) { other } else { present };
-        // Without a session no other node shares the epoch, and the first one that comes begins another.
+        // Without a session no other node shares the epoch, and the first neighbour that is met begins another.
         let mark = match self.session {
             0 => self.session_from(self.challenges, now),
             session => session,

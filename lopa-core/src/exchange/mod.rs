@@ -5,7 +5,7 @@
 //!
 #![doc = include_str!("../../docs/two-nodes.md")]
 //!
-//! # How a round goes
+//! # How a round works
 //!
 //! A vector travels in chunks, counted through all rounds. A node mixes chunk c when it has received chunk c from every
 //! neighbour, and every neighbour has received its own; only then may it overwrite its own. Neighbours are added in order
@@ -223,13 +223,13 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     pub fn decline(&mut self, node: Option<u32>, trouble: Trouble) {
         self.session.neighbours.clear();
         self.session.settings.node = node.unwrap_or(0);
-        // It may not know its key, and only tells why it does not start.
+        // It may not know its key, and only reports why it does not start.
         self.session.settings.seal = Seal::PLAIN;
         self.session.state = if node.is_some() { Start::Declined } else { Start::Nameless };
         self.session.trouble = trouble;
     }
 
-    /// Takes in bytes from a link, in pieces of any size. Damaged or unknown frames are counted; they are not errors.
+    /// Accepts bytes from a link, in pieces of any size. Damaged or unknown frames are counted; they are not errors.
     ///
     /// # Errors
     /// Refuses a link that the exchange does not have.
@@ -246,7 +246,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         Ok(())
     }
 
-    /// Makes all progress that is possible with what was received: deaths, new epochs, mixing.
+    /// Makes all the progress that is possible now: declares neighbours dead, begins epochs, mixes.
     pub fn advance<L: Learner + ?Sized>(&mut self, learner: &mut L, now: Micros) -> Step {
         self.session.advance(learner, now)
     }

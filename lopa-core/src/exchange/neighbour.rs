@@ -23,7 +23,7 @@ pub enum Standing {
 pub(super) struct Neighbour {
     pub peer: Peer,
     pub standing: Standing,
-    /// What the neighbour must echo, once, to be believed.
+    /// What the neighbour must echo, once, to be trusted.
     pub challenge: u32,
     /// Whether the challenge has been sent; it cannot be echoed otherwise.
     pub given: bool,
@@ -174,8 +174,8 @@ impl Neighbour {
         }
     }
 
-    /// Takes in an acknowledgement. If it contains something new, it is a sign of life, and the result is the number of
-    /// chunks now known to be lost.
+    /// Handles an acknowledgement. If it contains something new, it is a sign of life, and the result is the number of chunks
+    /// now known to be lost.
     pub fn acknowledged(
         &mut self,
         next: u64,
@@ -291,7 +291,7 @@ impl Neighbour {
             Standing::Dead | Standing::Refused(_) => Some(now.saturating_add(timing.probe)),
         };
         if self.standing == Standing::Unmet {
-            // A neighbour that was there a moment ago is worth more frames than one that may never come.
+            // A neighbour that was there a moment ago gets more frames than one that may never come.
             let most = if self.ever { timing.silence / 32 } else { timing.retry_most };
             self.pause = self.pause.saturating_mul(2).min(most.max(timing.retry));
         }

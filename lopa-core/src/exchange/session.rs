@@ -42,7 +42,7 @@ pub(super) struct Session<
     pub computed: bool,
     pub paused: bool,
     pub diverged: bool,
-    /// It takes no further part: it diverged, or is not the node it was.
+    /// It takes no further part: it diverged, or was changed outside the exchange.
     pub out: bool,
     /// Another node has used this node's number.
     pub duplicate: bool,

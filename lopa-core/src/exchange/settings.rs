@@ -197,14 +197,19 @@ impl core::fmt::Display for SettingsError {
         match self {
             Self::Number { node } => write!(f, "node number {node} must be below 65536"),
             Self::Neighbour { node } => {
-                write!(f, "neighbour {node} is named twice or is the node itself")
+                write!(f, "neighbour {node} is named twice or is the node itself: remove it")
             }
-            Self::Link { node } => write!(f, "neighbour {node} is on a link that does not exist"),
+            Self::Link { node } => write!(
+                f,
+                "neighbour {node} is on a link that does not exist: they are 0 to LINKS - 1"
+            ),
             Self::Weight { node } => {
                 write!(f, "the weight of neighbour {node} must be positive and finite")
             }
             Self::Weights => write!(f, "the weights of the neighbours must sum to less than one"),
-            Self::TooMany { room } => write!(f, "there is only room for {room} neighbours"),
+            Self::TooMany { room } => {
+                write!(f, "the exchange has room for only {room} neighbours: raise NEIGHBOURS")
+            }
             Self::Timing => {
                 write!(
                     f,
@@ -214,7 +219,7 @@ impl core::fmt::Display for SettingsError {
             Self::Node => {
                 write!(
                     f,
-                    "the node's outer variable has another length, or the node is in the middle of a round"
+                    "the settings do not describe the node: its outer variable has another length, or it is in the middle of a round"
                 )
             }
             Self::Chunk { room } => write!(f, "a chunk must have 1 to {room} values, y included"),

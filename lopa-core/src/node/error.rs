@@ -62,10 +62,12 @@ impl core::fmt::Display for NodeError {
             Self::Length { name, needed, found } => {
                 write!(f, "{name} has {found} elements, {needed} are needed")
             }
-            Self::Empty => write!(f, "the problem has no outer or no inner variable"),
-            Self::Start { index } => write!(f, "element {index} of x0 is infinite or NaN"),
+            Self::Empty => write!(f, "the problem's dimensions must be at least 1"),
+            Self::Start { index } => {
+                write!(f, "element {index} of x0 is infinite or NaN: it must be finite")
+            }
             Self::OutOfTurn => {
-                write!(f, "a round is compute, then mix until the round is complete")
+                write!(f, "called out of turn: call compute, then mix until the round is complete")
             }
             Self::Diverged(Divergence { round, variable }) => write!(
                 f,

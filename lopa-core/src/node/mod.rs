@@ -377,7 +377,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
 
     /// Starts a new epoch in `round`: y = z, and an unfinished round is dropped.
     ///
-    /// If every node of the network does so, the mean of y is the mean of z again, whatever was lost.
+    /// If every node of the network does this, the mean of y is the mean of z again, whatever was lost.
     pub fn restart(&mut self, epoch: Epoch, round: u64) {
         let Buffers { y, z, delta, .. } = &mut self.buffers;
         for (y, z) in y.as_mut().iter_mut().zip(z.as_ref()) {

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_and_pattern_comes_back() {
+    fn every_length_and_pattern_round_trips() {
         for seal in seals() {
             let mut reader = FrameReader::<820>::new(seal);
             for len in 0..=780 {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_the_same_in_any_room_that_holds_it() {
+    fn a_frame_does_not_depend_on_the_size_of_its_buffer() {
         for seal in seals() {
             for len in (0..40).chain([200, 253, 254, 255, 300, 507, 508, 509, 800]) {
                 // Without zeros, so that blocks are full; with a key the bytes are random anyway.
@@ -308,14 +308,14 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_the_book() {
-        // CRC-32 of "123456789" is 0xcbf43926: the check value of the catalogue.
+    fn frames_match_known_bytes() {
+        // CRC-32 of "123456789" is 0xcbf43926, the published check value.
         assert_eq!(frame(b"123456789"), b"\x0e123456789\x26\x39\xf4\xcb\x00");
         assert_eq!(frame(&[0]), [1, 5, 0x8d, 0xef, 0x02, 0xd2, 0]);
     }
 
     #[test]
-    fn after_garbage_it_is_in_step_again() {
+    fn the_reader_resynchronises_after_garbage() {
         let good = frame(b"hello");
         let mut reader = FrameReader::<40>::new(Seal::PLAIN);
         for garbage in [&[7, 7, 7][..], &[255; 100], &[1], &[3, 1], &good[2..]] {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_frame_is_told_apart() {
+    fn errors_of_frames_are_distinguished() {
         let mut reader = FrameReader::<12>::new(Seal::PLAIN);
         let mut bytes = frame(b"too long for it");
         assert_eq!(read(&mut reader, &bytes), [Err(FrameError::Oversize)]);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn no_single_error_gets_through() {
+    fn every_single_error_is_detected() {
         let good = frame(&[0, 1, 2, 0, 0, 250, 9, 9, 9, 0]);
         let mut reader = FrameReader::<40>::new(Seal::PLAIN);
         for bit in 0..8 * good.len() {

@@ -122,18 +122,18 @@ fn halves(key: &[u8; KEY_BYTES]) -> (&[u8; HALF], &[u8; HALF]) {
     (own, other)
 }
 
-/// Encrypts a message in place, and returns the tag over `beside` and the message.
+/// Encrypts a message in place, and returns the tag over `associated` and the message.
 #[cfg(feature = "encrypt")]
 // Not inlined, as it is called twice.
 #[inline(never)]
 fn encrypt(
     key: &[u8; HALF],
     nonce: &[u8; HALF],
-    beside: &[u8],
+    associated: &[u8],
     message: &mut [u8],
 ) -> Option<[u8; HALF]> {
     let cipher = AsconAead128::new(key.into());
-    let tag = cipher.encrypt_inout_detached(nonce.into(), beside, message.into());
+    let tag = cipher.encrypt_inout_detached(nonce.into(), associated, message.into());
     tag.ok().map(Into::into)
 }
 
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_cipher_is_ascon_aead128() {
-        // Known answers 1, 34 and 1057 to NIST SP 800-232: key and nonce 00..0f, messages 00.., nothing beside them.
+        // Known answers 1, 34 and 1057 for NIST SP 800-232: key and nonce 00..0f, messages 00.., no associated data.
         let bytes: [u8; 16] = core::array::from_fn(|i| i as u8);
         for (len, want) in [
             (0, "4427d64b8e1e1451fc445960f0839bb0"),
@@ -235,7 +235,7 @@ mod tests {
             text.extend(tag);
             assert_eq!(hex(&text), want);
         }
-        // And number 2: one byte beside an empty message.
+        // And number 2: one byte of associated data and an empty message.
         let tag = encrypt(&bytes, &bytes, &[0], &mut []).unwrap();
         assert_eq!(hex(&tag), "103ab79d913a0321287715a979bb8585");
     }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_and_hides_the_message() {
+    fn a_sealed_message_is_unreadable_until_it_is_opened() {
         let seal = Seal::keyed(KEY);
         for len in 0..100 {
             let message: Vec<u8> = (0..len).map(|i| i as u8 ^ 0x5a).collect();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_message_gives_the_same_bytes_and_another_another_nonce() {
+    fn equal_messages_seal_to_equal_bytes_and_different_ones_to_different_nonces() {
         let seal = Seal::keyed(KEY);
         let mut nonces: Vec<Vec<u8>> = Vec::new();
         for number in 0..10_000_u32 {

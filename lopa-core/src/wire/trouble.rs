@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::blob::BlobError;
+use crate::blob::{BlobError, more_room};
 use crate::exchange::SettingsError;
 
 /// Why a node does not start, as it reports it to a host.
@@ -124,47 +124,68 @@ impl From<SettingsError> for Trouble {
 impl core::fmt::Display for Trouble {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { cause, needed, found } = *self;
-        let again = "write it again";
+        let again = "write and flash it again";
         match cause {
             Cause::NoBlob => write!(f, "it has no blob: write one with lopa shard and flash it"),
             Cause::Version => {
                 write!(
                     f,
-                    "its blob has version {found}, its image reads {needed}: flash both again"
+                    "its blob has version {found}, its image reads up to {needed}: flash both again"
                 )
             }
             Cause::Length => write!(f, "its blob needs {needed} bytes, there are {found}: {again}"),
             Cause::Corrupt => {
                 write!(f, "its blob's checksum is wrong, it was cut short or damaged: {again}")
             }
-            Cause::Memory => write!(f, "its blob must start at a multiple of four bytes"),
+            Cause::Memory => write!(
+                f,
+                "its blob does not start at a multiple of four bytes: flash it to the board's address"
+            ),
             Cause::Section => {
                 write!(f, "a section of its blob does not have the length its head gives: {again}")
             }
-            Cause::Value => write!(f, "a number in its blob is out of range"),
-            Cause::Math => write!(f, "its blob and its image compute exp and ln differently"),
-            Cause::Steps => write!(f, "a step size in its blob is out of range"),
-            Cause::Neighbour => write!(f, "neighbour {needed} in its blob is invalid"),
-            Cause::Samples => write!(f, "the samples in its blob are invalid"),
-            Cause::Problem => write!(f, "the problem in its blob is invalid"),
+            Cause::Value => write!(f, "a number in its blob is out of range: {again}"),
+            Cause::Math => write!(
+                f,
+                "its blob and its image compute exp and ln differently: build all nodes with or all without the feature micromath"
+            ),
+            Cause::Steps => write!(f, "a step size in its blob is out of range: {again}"),
+            Cause::Neighbour => write!(f, "neighbour {needed} in its blob is invalid: {again}"),
+            Cause::Samples => write!(f, "the samples in its blob are invalid: {again}"),
+            Cause::Problem => write!(f, "the problem in its blob is invalid: {again}"),
             Cause::Floats => {
-                write!(f, "its blob needs {needed} floats of memory, its image has {found}")
+                let advice = more_room("floats of memory");
+                write!(
+                    f,
+                    "its blob needs {needed} floats of memory, its image has {found}: {advice}"
+                )
             }
             Cause::Neighbours => {
-                write!(f, "its blob has {needed} neighbours, its image has room for {found}")
+                let advice = more_room("neighbours");
+                write!(
+                    f,
+                    "its blob has {needed} neighbours, its image has room for {found}: {advice}"
+                )
             }
-            Cause::Links => write!(f, "its blob needs {needed} links, its board has {found}"),
+            Cause::Links => {
+                let advice = more_room("links");
+                write!(f, "its blob needs {needed} links, its board has {found}: {advice}")
+            }
             Cause::Chunk => {
-                write!(f, "its blob's chunks have {needed} floats, its image has room for {found}")
+                let advice = more_room("floats per chunk");
+                write!(
+                    f,
+                    "its blob's chunks have {needed} floats, its image has room for {found}: {advice}"
+                )
             }
-            Cause::Settings => write!(f, "its blob has invalid times or weights"),
+            Cause::Settings => write!(f, "its blob has invalid times or weights: {again}"),
             Cause::Key => write!(
                 f,
                 "its blob has a key, but its image has no encryption: build it with the feature encrypt"
             ),
             Cause::Boot => write!(
                 f,
-                "its flash does not count boots, so a replayed recording could not be detected: replace the board, or leave the key out"
+                "its flash cannot count boots, so with a key a replayed recording could not be detected: replace the board, or remove the key"
             ),
         }
     }

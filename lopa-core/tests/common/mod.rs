@@ -1,4 +1,4 @@
-//! A small quadratic that the node's tests share, and ways to break it.
+//! A small quadratic for the tests of the node, and ways to break it.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use lopa_core::batch::{Batch, Sampler};
@@ -15,7 +15,7 @@ pub fn scratch() -> Scratch<[f32; P], [f32; 0]> {
     Scratch::new()
 }
 
-/// Node `id`'s quadratic: the same for all but for where it wants to go.
+/// Node `id`'s quadratic: the same for all nodes except for its optimum.
 pub fn quadratic(id: u32) -> Quadratic<'static> {
     const COUPLING: [f32; N * P] = [
         0.3, -0.2, 0.5, 0.1, 0.0, //
@@ -55,7 +55,7 @@ pub fn gt(id: u32) -> GtNode<Quadratic<'static>, N, P> {
     GtNode::gradient_tracking(quadratic(id), config(id), [0.5; N]).unwrap()
 }
 
-/// A problem with one oracle that goes wrong from a round on.
+/// A problem with one oracle that breaks in a given round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bad {
     Nothing,

@@ -1,7 +1,7 @@
-"""LoPA-GT on logistic hyper-parameters in plain NumPy: what one would write first, in single precision.
+"""LoPA-GT on logistic hyper-parameters in plain NumPy: a straightforward version in single precision.
 
-Called by the bench beside it as `lopa.py FOLDER`; reads the job and the samples from FOLDER, prints microseconds
-per node and iteration (of the median iteration), the mean test accuracy, and NumPy's version.
+main.rs calls it as `lopa.py FOLDER`. It reads the job and the samples from FOLDER and prints microseconds per node and
+iteration (of the median iteration), the mean test accuracy, and NumPy's version.
 """
 
 import json
@@ -28,7 +28,7 @@ def sigmoid(a):
 
 
 def gradient(samples, labels, theta):
-    """Of the mean of ln(1 + exp(-label * sample @ theta))."""
+    """The gradient of the mean of ln(1 + exp(-label * sample @ theta))."""
     slope = -labels * sigmoid(-labels * (samples @ theta))
     return slope @ samples / np.float32(len(labels))
 

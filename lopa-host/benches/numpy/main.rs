@@ -43,9 +43,9 @@ x0 = -6.0
 
 /// How often each side does the whole job; the median counts.
 const REPETITIONS: usize = 5;
-/// What we promise.
+/// The promised ratio.
 const WANTED: f64 = 4.0;
-/// Who learns less has computed something else.
+/// A side with a lower accuracy has not done the same job.
 const LEARNED: f64 = 0.998;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -78,7 +78,7 @@ fn compare() -> Outcome<f64> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for repetition in 1..=REPETITIONS {
-        // In turns: whatever else the machine does meets both.
+        // In turns, so that other load on the machine affects both.
         let a = pool.install(|| here(&job, &shards).map_err(|error| error.to_string()))?;
         let b = numpy(folder.path())?;
         println!("{repetition}: lopa {:7.2} µs, NumPy {:7.2} µs", a.time, b.time);
@@ -125,7 +125,7 @@ fn here(job: &Experiment, shards: &[Shard]) -> Outcome<Figures> {
         network.round()?;
         times.push(began.elapsed().as_secs_f64());
     }
-    // The median: an iteration during which the machine did something else does not count.
+    // The median, so that iterations disturbed by other load do not count.
     times.sort_by(f64::total_cmp);
     let time = 1e6 * times[times.len() / 2] / f64::from(job.network.nodes);
     let test = shards[0].test.as_ref().ok_or("no test samples")?.samples(LabelKind::Binary)?;
@@ -171,7 +171,7 @@ fn start(job: &Experiment) -> f32 {
     }
 }
 
-/// What each node has: zeros and ones of MNIST, or, without them, two blobs of the same shape.
+/// The samples of each node: zeros and ones of MNIST or, without MNIST, two synthetic classes of the same shape.
 fn shards(job: &Experiment) -> Outcome<Vec<Shard>> {
     let dataset = match lopa_tests::real_data::find("mnist") {
         Some(folder) => mnist::load(folder)?.pick(&["0", "1"])?,
@@ -189,7 +189,7 @@ fn shards(job: &Experiment) -> Outcome<Vec<Shard>> {
     Ok(deal.shards(dataset)?)
 }
 
-/// Rows of 784 noisy pixels, of which a class has its own half brighter.
+/// Rows of 784 noisy pixels; each class has another half of them brighter.
 fn blobs(rows: usize, part: u32) -> Outcome<Table> {
     let mut stream = Draws { seed: 1, node: 0 }.stream(0, Purpose::custom(part));
     let (mut pixels, mut labels) = (Vec::new(), Vec::new());

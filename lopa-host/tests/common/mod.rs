@@ -30,7 +30,7 @@ record_every = 20
 x0 = -3.0
 "#;
 
-/// The network with other words in it; each must be there.
+/// The network with some text replaced; each replaced text must occur.
 pub fn network(changes: &[(&str, &str)]) -> String {
     changes.iter().fold(NETWORK.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -43,7 +43,7 @@ pub fn lopa(dir: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lopa")).current_dir(dir).args(arguments).output().unwrap()
 }
 
-/// What it complained about.
+/// What a command printed to standard error.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,4 +1,4 @@
-//! `lopa data`, against servers on this very machine.
+//! `lopa data`, with local servers.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -40,7 +40,7 @@ fn the_command_lists_and_refuses() {
 }
 
 #[test]
-fn the_command_keeps_nothing_that_is_wrong() {
+fn the_command_keeps_no_bad_download() {
     let server = Server::new([("covtype.data.gz", plain(&gzip(b"1,2,3\n", 6)))]);
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().to_str().unwrap();
@@ -56,11 +56,11 @@ fn the_command_keeps_nothing_that_is_wrong() {
 }
 
 #[test]
-fn certificates_that_cannot_be_used_are_named() {
+fn unusable_certificates_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (dir, empty) = (folder.path().join("data"), folder.path().join("empty.pem"));
     fs::write(&empty, "no certificate").unwrap();
-    // A server that does not speak TLS at all, so that nothing is sent to anyone else.
+    // A local server that does not speak TLS, so that nothing is sent over the network.
     let server = Server::new([]);
     let mirror = server.address.replace("http://", "https://");
     let fetch = |certificates: &str| {

@@ -1,4 +1,4 @@
-//! A server on this very machine, with the bad habits that servers have.
+//! A local server with configurable bad habits.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ pub struct Habit {
     pub elsewhere: bool,
     /// After how many bytes it hangs up.
     pub cut: Option<usize>,
-    /// Whether it says how long the file is, and if not, whether it sends it in chunks.
+    /// Whether it gives the length of the file, and if not, whether it sends it in chunks.
     pub silent: bool,
     pub chunked: bool,
     /// Another status than success.
@@ -29,7 +29,7 @@ pub struct Habit {
 
 pub type Log = Arc<Mutex<Vec<(String, Option<u64>)>>>;
 
-/// A server: its address, and who asked for what, from which byte on.
+/// A server: its address, and the requests so far, each with its first byte.
 pub struct Server {
     pub address: String,
     pub log: Log,
@@ -46,8 +46,8 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (files, seen) = (Arc::clone(&files), Arc::clone(&seen));
-                // A thread per connection, so that a client that does not read keeps no other one waiting. A client may
-                // hang up at any time.
+                // A thread per connection, so that a client that does not read does not block another. A client may hang
+                // up at any time.
                 thread::spawn(move || stream.and_then(|stream| serve(&stream, &files, &seen)));
             }
         });
@@ -71,8 +71,8 @@ enum After {
     Keep,
 }
 
-/// Answers one request, and leaves it to the client to close the connection: closing a socket that holds unread bytes
-/// resets it, and the client may lose what it has not read yet.
+/// Answers one request, and lets the client close the connection: closing a socket with unread bytes resets it, and the
+/// client may lose data that it has not read yet.
 fn serve(stream: &TcpStream, files: &BTreeMap<String, Habit>, log: &Log) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     // Anything but GET, such as TLS, gets no answer.
@@ -81,7 +81,7 @@ fn serve(stream: &TcpStream, files: &BTreeMap<String, Habit>, log: &Log) -> io::
         _ => After::Close,
     };
     if after == After::Keep {
-        // The worst habit that HTTP allows: to close a connection that was kept just when the next request arrives.
+        // The worst that HTTP allows: closing a kept-alive connection just when the next request arrives.
         reader.fill_buf()?;
         return Ok(());
     }
@@ -160,7 +160,7 @@ fn answer(
     Ok(After::Close)
 }
 
-/// A file that no one would guess.
+/// A file of pseudo-random bytes.
 pub fn noise(length: u32) -> Vec<u8> {
     (0..length).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
@@ -171,7 +171,7 @@ pub fn gzip(bytes: &[u8], level: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A server's file as it should be.
+/// A file served correctly.
 pub fn plain(bytes: &[u8]) -> Habit {
     Habit { bytes: bytes.into(), ranges: true, ..Habit::default() }
 }

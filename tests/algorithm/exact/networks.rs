@@ -97,7 +97,7 @@ fn constants_of_quadratics_are_exact() {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods, reason = "a yardstick in f64: its last bits do not matter")]
+#[allow(clippy::disallowed_methods, reason = "a reference in f64: its last bits do not matter")]
 fn lipschitz_constants_of_second_derivatives_are_found() {
     // Ridge: ∇²xθ g = diag(2 e^x θ) and ∇²θθ g = data + diag(2 e^x), so the largest change of the first is
     // 2 e^x sqrt(1 + θ²), of the second 2 e^x, for the worst feature.

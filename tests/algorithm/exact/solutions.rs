@@ -50,7 +50,7 @@ fn solutions_of_all_problems_are_right_to_the_last_digits() {
 
 #[test]
 fn the_hypergradient_is_the_derivative_of_phi() {
-    // Nothing but losses and an inner solver in f64: no formula for the hypergradient is used.
+    // From losses and an inner solver in f64 alone: no formula for the hypergradient is used.
     let mut worst = 0.0_f64;
     for kind in [Kind::Logistic, Kind::SharedLayer, Kind::MetaLogistic, Kind::Ridge] {
         for seed in 20..26 {

@@ -130,7 +130,7 @@ fn runners_name_the_chip_and_the_target() {
 fn the_network_of_the_readme_fits_every_board() {
     let page = text("README.md");
     let file = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
-    let experiment = Experiment::parse(file.expect("the page has a network")).expect("a sound one");
+    let experiment = Experiment::parse(file.expect("the page has a network")).expect("a valid one");
     let prepared = Prepared::new(experiment).expect("a network");
     let blobs = blobs(&prepared, Limits::default(), Form::default());
     let blobs = blobs.expect("blobs");
@@ -156,7 +156,7 @@ fn board_programs_are_short() {
         let files = fs::read_dir(source).expect("a board has sources");
         let lines = |path: PathBuf| text(path).lines().count();
         let count: usize = files.map(|file| lines(file.expect("a file").path())).sum();
-        assert!(count <= 150, "{}: {count} lines", board.name);
+        assert!(count <= 150, "{} has {count} lines, more than 150", board.name);
     }
 }
 
@@ -223,9 +223,9 @@ fn measure(board: &Board) -> Row {
     let flash = image.flash - u64::from(boot);
     assert!(
         flash <= flash_room.into(),
-        "{name}: an image of {flash} bytes, {flash_room} set aside"
+        "{name}: the image has {flash} bytes, its region {flash_room}"
     );
-    assert!(image.ram + STACK <= ram_room, "{name}: {} bytes of RAM taken", image.ram);
+    assert!(image.ram + STACK <= ram_room, "{name}: {} bytes of RAM leave no stack", image.ram);
     Row {
         board: name.into(),
         flash,
@@ -248,7 +248,7 @@ fn images_stay_within_their_budgets_and_match_the_docs() {
     }
     let known = table::read(&text("README.md"));
     let agree = known.len() == rows.len() && known.iter().zip(&rows).all(|(a, b)| a.agrees(b));
-    assert!(agree, "measured {rows:#?}\nthe docs say {known:#?}\nif this is intended: {BLESS}");
+    assert!(agree, "measured {rows:#?}\nin the docs {known:#?}\nif this is intended: {BLESS}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub struct Row {
     pub board: String,
     /// Bytes of flash that the image uses.
     pub flash: u64,
-    /// Bytes of flash set aside for it.
+    /// Bytes of flash reserved for it.
     pub flash_room: u64,
     /// Bytes of static RAM.
     pub ram: u64,
@@ -20,7 +20,7 @@ pub struct Row {
     pub ram_room: u64,
     /// Floats for a node.
     pub floats: u64,
-    /// Bytes set aside for a blob.
+    /// Bytes reserved for a blob.
     pub blob: u64,
 }
 
@@ -39,12 +39,12 @@ impl Row {
     }
 }
 
-/// The page with these rows in place of those it has.
+/// The page with its rows replaced by these.
 pub fn write(page: &str, rows: &[Row]) -> Option<String> {
     let (before, rest) = page.split_once(MARKS[0])?;
     let (_, after) = rest.split_once(MARKS[1])?;
     let mut table = String::from(
-        "| board | image | of | RAM, the node's floats among it | of | floats | blob |\n\
+        "| board | image | of | RAM, including the node's floats | of | floats | blob |\n\
          |---|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in rows {

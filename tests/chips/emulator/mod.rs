@@ -47,7 +47,7 @@ pub const CORTEX_M33: Machine = Machine {
     arguments: &["-M", "mps2-an505"],
 };
 
-/// The core is Ibex: RV32IMC and not one extension more.
+/// The core is Ibex: RV32IMC without further extensions.
 pub const RV32IMC: Machine = Machine {
     chip: "RV32IMC",
     target: "riscv32imc-unknown-none-elf",
@@ -117,7 +117,7 @@ impl Machine {
     }
 }
 
-/// Builds one program for some targets and returns its images, or what went wrong.
+/// Builds one program for some targets and returns its images, or the error.
 pub fn build(
     package: &str,
     program: &str,
@@ -128,7 +128,7 @@ pub fn build(
     Ok(folders.into_iter().map(|folder| folder.join(program)).collect())
 }
 
-/// Builds one program for size, `bare` without its default features, and returns its images, or what went wrong.
+/// Builds one program for size, `bare` without its default features, and returns its images, or the error.
 pub fn build_small(
     package: &str,
     program: &str,

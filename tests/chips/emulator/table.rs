@@ -27,7 +27,7 @@ impl Cost {
         let pairs = self.cells().into_iter().zip(other.cells());
         pairs
             .filter(|((_, a), (_, b))| a.abs_diff(*b) * 10 > *a)
-            .map(|((name, a), (_, b))| format!("{name} is {b}, the table says {a}"))
+            .map(|((name, a), (_, b))| format!("{name} is {b}, in the table {a}"))
             .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! What the script's side sends as one of the neighbours: honest frames, and honest frames with something wrong.
+//! Frames that the script sends as one of the neighbours: honest ones, and honest ones with a mistake.
 
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Micros, Standing};
@@ -8,7 +8,7 @@ use lopa_core::wire::{Acks, Body, Data, HOST, Held, Hello};
 use super::harness::{Harness, NODE, OUTER, WINDOW, encode, message};
 use super::script::Script;
 
-/// What the script's side knows as one of the neighbours.
+/// The state of one simulated neighbour.
 pub(super) struct Actor {
     pub number: u32,
     pub link: usize,
@@ -17,7 +17,7 @@ pub(super) struct Actor {
     /// Counts the challenges it makes.
     pub challenge: u32,
     /// The node's challenge as last received; 0 for none.
-    pub heard: u32,
+    pub seen_challenge: u32,
     /// The epoch as last received, the round in which it began, and whether the node booted in it.
     pub epoch: Epoch,
     pub start: u64,
@@ -25,13 +25,13 @@ pub(super) struct Actor {
     /// The epoch and the places of the node's chunks that were received.
     pub got: (Epoch, Vec<u64>),
 
-    // What an onlooker knows of the node:
+    // What an observer knows about the node:
     /// The session in which the node met it.
     pub met_in: u32,
-    /// The challenge that the node gave last, if no greeting or refusal has used it up.
+    /// The challenge that the node gave last, unless a greeting or refusal has used it up.
     pub given: Option<u32>,
     /// The challenge that the node received last.
-    pub told: Option<u32>,
+    pub received_challenge: Option<u32>,
     /// When the node greeted it last.
     pub greeted_at: Option<Micros>,
     /// The places of its own chunks that the node has accepted in its epoch.
@@ -46,14 +46,14 @@ impl Actor {
             weight,
             session: 4,
             challenge: 1_000 * (1 + number),
-            heard: 0,
+            seen_challenge: 0,
             epoch: Epoch::FIRST,
             start: 0,
             resumed: true,
             got: (Epoch::FIRST, Vec::new()),
             met_in: 0,
             given: None,
-            told: None,
+            received_challenge: None,
             greeted_at: None,
             gave: Vec::new(),
         }
@@ -87,9 +87,9 @@ impl Harness {
         self.settings.identity.scheme == Scheme::GradientTracking
     }
 
-    /// What the actor has: it mixes in step with the node.
-    fn honest_held(&self, who: usize) -> (u64, u32) {
-        let Actor { epoch, start, ref got, .. } = self.actors[who];
+    /// What the actor holds: it mixes in step with the node.
+    fn honest_held(&self, index: usize) -> (u64, u32) {
+        let Actor { epoch, start, ref got, .. } = self.actors[index];
         if epoch != self.watched.node.state().epoch {
             return (start.saturating_mul(self.chunks()), 0);
         }
@@ -99,15 +99,15 @@ impl Harness {
         (next, if got.0 == epoch { held } else { 0 })
     }
 
-    pub(super) fn honest_hello(&mut self, who: usize) -> Body<&'static [u8]> {
-        let (next, held) = self.honest_held(who);
-        let ask = self.standing(self.actors[who].number) != Some(Standing::Met);
-        let actor = &mut self.actors[who];
+    pub(super) fn honest_hello(&mut self, index: usize) -> Body<&'static [u8]> {
+        let (next, held) = self.honest_held(index);
+        let ask = self.standing(self.actors[index].number) != Some(Standing::Met);
+        let actor = &mut self.actors[index];
         actor.challenge += 1;
         Body::Hello(Hello {
             to: NODE,
             challenge: actor.challenge,
-            echo: actor.heard,
+            echo: actor.seen_challenge,
             ask,
             without: false,
             resumed: actor.resumed,
@@ -122,10 +122,10 @@ impl Harness {
         })
     }
 
-    /// Some name the node, others tell it what they have of all their neighbours.
-    pub(super) fn honest_acks(&self, who: usize) -> Acks {
-        let (next, chunks) = self.honest_held(who);
-        if self.actors[who].number.is_multiple_of(2) {
+    /// Some actors name the node, others acknowledge all their neighbours at once.
+    pub(super) fn honest_acks(&self, index: usize) -> Acks {
+        let (next, chunks) = self.honest_held(index);
+        if self.actors[index].number.is_multiple_of(2) {
             return Acks { next, all: chunks, ..Acks::default() };
         }
         Acks { next, all: 0, held: [Held { to: NODE, chunks }].into_iter().collect() }
@@ -133,7 +133,7 @@ impl Harness {
 
     pub(super) fn honest_data(
         &self,
-        who: usize,
+        index: usize,
         ahead: u64,
         seed: u8,
     ) -> (Data<&'static [u8]>, Vec<u8>) {
@@ -142,16 +142,16 @@ impl Harness {
         let values = (0..self.values_in(chunk))
             .flat_map(|at| (f32::from(seed) / 64.0 - at as f32).to_le_bytes())
             .collect();
-        (Data { round, chunk, acks: self.honest_acks(who), values: &[] }, values)
+        (Data { round, chunk, acks: self.honest_acks(index), values: &[] }, values)
     }
 
-    /// An honest frame with one thing wrong.
+    /// An honest frame with one mistake.
     pub(super) fn twisted(&mut self, script: &mut Script<'_>) {
-        let who = script.below(self.actors.len());
-        let Actor { number, mut link, session, epoch, .. } = self.actors[who];
-        let (data, mut values) = self.honest_data(who, 0, 7);
+        let index = script.below(self.actors.len());
+        let Actor { number, mut link, session, epoch, .. } = self.actors[index];
+        let (data, mut values) = self.honest_data(index, 0, 7);
         let mut body = match script.byte() % 4 {
-            0 | 1 => self.honest_hello(who),
+            0 | 1 => self.honest_hello(index),
             2 => Body::Data(data),
             _ => Body::Ack(data.acks),
         };
@@ -235,11 +235,11 @@ impl Harness {
 
     /// An honest frame that is damaged on its way.
     pub(super) fn damaged(&mut self, script: &mut Script<'_>) {
-        let who = script.below(self.actors.len());
-        let Actor { link, number, session, epoch, .. } = self.actors[who];
-        let (data, values) = self.honest_data(who, 0, 3);
+        let index = script.below(self.actors.len());
+        let Actor { link, number, session, epoch, .. } = self.actors[index];
+        let (data, values) = self.honest_data(index, 0, 3);
         let body = match script.byte() % 2 {
-            0 => self.honest_hello(who),
+            0 => self.honest_hello(index),
             _ => Body::Data(Data { values: &values[..], ..data }),
         };
         let mut bytes = encode(&message(number, session, epoch.number, body));
@@ -258,9 +258,9 @@ impl Harness {
         self.receive(link, &bytes);
     }
 
-    /// Sends something as one of the neighbours, in the epoch it knows.
-    pub(super) fn say(&mut self, who: usize, body: Body<&[u8]>) {
-        let Actor { link, number, session, epoch, .. } = self.actors[who];
+    /// Sends a message as one of the neighbours, in the epoch it knows.
+    pub(super) fn send_as(&mut self, index: usize, body: Body<&[u8]>) {
+        let Actor { link, number, session, epoch, .. } = self.actors[index];
         self.send(link, &message(number, session, epoch.number, body));
     }
 }

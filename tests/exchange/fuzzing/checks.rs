@@ -1,4 +1,4 @@
-//! What an exchange may make of what it receives, what it may send, and what holds at any time.
+//! Checks of what an exchange does with received frames, what it sends, and what must always hold.
 
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{ExchangeError, Learner, Standing, Step};
@@ -14,14 +14,14 @@ use super::harness::{
     encode,
 };
 
-/// What is known in advance of a frame that is well-formed.
+/// What can be predicted about a well-formed frame.
 #[derive(Default)]
-struct Foreseen {
-    /// The actor whose greeting echoes the challenge given last.
+struct Predicted {
+    /// The actor whose greeting echoes the last challenge.
     proven: Option<usize>,
-    /// The actor that sent a chunk in step which has the right length and finite values, and the chunk's place.
+    /// The actor that sent a valid chunk in step, with the right length and finite values; and the chunk's place.
     chunk: Option<(usize, u64)>,
-    /// The chunk's place is beyond counting: whether its length is right is not foreseen.
+    /// The chunk's place overflows, so whether its length is right is not predicted.
     uncounted: bool,
 }
 
@@ -39,7 +39,7 @@ impl Harness {
         self.exchange.standings().collect()
     }
 
-    /// Gives the exchange bytes, one frame at a time, and checks what it may make of them.
+    /// Gives the exchange bytes, one frame at a time, and checks their effect.
     pub(super) fn receive(&mut self, link: usize, bytes: &[u8]) {
         let mut from = 0;
         for (at, &byte) in bytes.iter().enumerate() {
@@ -67,8 +67,8 @@ impl Harness {
             _ => None,
         };
         let inside = message.is_none().then(|| self.inside());
-        let foreseen =
-            message.map_or_else(Foreseen::default, |m| self.foresee(link, m, &mut expected));
+        let predicted =
+            message.map_or_else(Predicted::default, |m| self.predict(link, m, &mut expected));
         let counter = match &decoded {
             Ok(Ok(_)) => &mut expected.received,
             Ok(Err(MessageError::Version { .. })) => &mut expected.version,
@@ -81,8 +81,8 @@ impl Harness {
         let (epoch, standings) = (self.exchange.epoch(), self.standings());
         self.exchange.receive(link, piece, self.now).unwrap();
         let mut after = *self.exchange.counters();
-        if foreseen.proven.is_some() {
-            // What it leads to depends on where both are; but it leads to one thing only.
+        if predicted.proven.is_some() {
+            // The result depends on the state of both, but there is only one.
             for (counter, expected) in [
                 (&mut after.refused, expected.refused),
                 (&mut after.epochs, expected.epochs),
@@ -93,15 +93,15 @@ impl Harness {
             }
         } else if after.epochs == before.epochs {
             let now = (self.exchange.epoch(), self.standings());
-            assert_eq!(now, (epoch, standings.clone()), "{decoded:?} was believed");
+            assert_eq!(now, (epoch, standings.clone()), "{decoded:?} had an effect");
         }
-        if foreseen.uncounted {
+        if predicted.uncounted {
             (after.malformed, after.non_finite) = (expected.malformed, expected.non_finite);
         }
-        // What is lost, early or repeated depends on what was sent and what is held.
+        // Which chunks are lost, early or repeated depends on what was sent and what is held.
         after.repaired = expected.repaired;
         let beyond = (after.early + after.repeated) - (before.early + before.repeated);
-        assert!(beyond <= u64::from(foreseen.chunk.is_some() || foreseen.uncounted));
+        assert!(beyond <= u64::from(predicted.chunk.is_some() || predicted.uncounted));
         (after.early, after.repeated) = (expected.early, expected.repeated);
         assert_eq!(after, expected, "{decoded:?}");
         if let Some(inside) = inside {
@@ -110,41 +110,44 @@ impl Harness {
         if self.exchange.epoch() != epoch {
             self.actors.iter_mut().for_each(|actor| actor.gave.clear());
         }
-        if let Some((who, place)) = foreseen.chunk.filter(|_| beyond == 0) {
-            let actor = &mut self.actors[who];
+        if let Some((index, place)) = predicted.chunk.filter(|_| beyond == 0) {
+            let actor = &mut self.actors[index];
             assert!(!actor.gave.contains(&place), "a chunk was accepted twice");
             actor.gave.push(place);
         }
-        // One that makes no sense leaves the neighbour as it was.
+        // A greeting that makes no sense leaves the neighbour as it was.
         let understood = self.exchange.counters().malformed == before.malformed;
-        if let (Some(who), Some(message), true) = (foreseen.proven, message, understood) {
-            let number = self.actors[who].number;
+        if let (Some(index), Some(message), true) = (predicted.proven, message, understood) {
+            let number = self.actors[index].number;
             if self.standing(number) == Some(Standing::Met) {
-                self.actors[who].met_in = message.session;
+                self.actors[index].met_in = message.session;
             }
         }
     }
 
-    /// What a message does to the counters. What a greeting that is proven does to them is not foreseen.
-    fn foresee(
+    /// The effect of a message on the counters. The effect of a proven greeting is not predicted.
+    fn predict(
         &mut self,
         link: usize,
         message: &Message<&[u8]>,
         counters: &mut Counters,
-    ) -> Foreseen {
-        let mut foreseen = Foreseen::default();
+    ) -> Predicted {
+        let mut predicted = Predicted::default();
         let from = |a: &Actor| a.number == message.sender && a.link == link;
-        let who = self.actors.iter().position(from);
+        let index = self.actors.iter().position(from);
         match &message.body {
             Body::Request(request) if message.sender == HOST => {
-                self.foresee_request(request, counters);
+                self.predict_request(request, counters);
             }
-            Body::Hello(hello) => self.foresee_hello(who, message, hello, &mut foreseen, counters),
+            Body::Hello(hello) => {
+                self.predict_hello(index, message, hello, &mut predicted, counters)
+            }
             Body::Refuse(Refuse { to: NODE, echo, .. }) if message.sender != NODE => {
-                let Some(who) = who.filter(|&who| self.actors[who].given == Some(*echo)) else {
-                    return foreseen;
+                let Some(index) = index.filter(|&index| self.actors[index].given == Some(*echo))
+                else {
+                    return predicted;
                 };
-                self.actors[who].given = None;
+                self.actors[index].given = None;
                 let standing = self.standing(message.sender);
                 if matches!(standing, Some(Standing::Met | Standing::Unmet)) {
                     (counters.refused, counters.epochs) =
@@ -152,30 +155,32 @@ impl Harness {
                 }
             }
             Body::Data(_) | Body::Ack(_) => {
-                let Some(who) = who else {
+                let Some(index) = index else {
                     counters.foreign += 1;
-                    return foreseen;
+                    return predicted;
                 };
                 let met = self.standing(message.sender) == Some(Standing::Met);
                 let now = self.exchange.epoch();
-                if !met || message.epoch != now.number || self.actors[who].met_in != message.session
+                if !met
+                    || message.epoch != now.number
+                    || self.actors[index].met_in != message.session
                 {
                     counters.stale += 1;
                 } else if let Body::Data(data) = &message.body {
-                    self.foresee_data(who, data, &mut foreseen, counters);
+                    self.predict_data(index, data, &mut predicted, counters);
                 }
             }
             _ => {}
         }
-        foreseen
+        predicted
     }
 
-    fn foresee_hello(
+    fn predict_hello(
         &mut self,
-        who: Option<usize>,
+        index: Option<usize>,
         message: &Message<&[u8]>,
         hello: &Hello,
-        foreseen: &mut Foreseen,
+        predicted: &mut Predicted,
         counters: &mut Counters,
     ) {
         if message.sender == NODE {
@@ -187,40 +192,40 @@ impl Harness {
         if hello.to != NODE {
             return;
         }
-        let Some(who) = who else {
+        let Some(index) = index else {
             let known = self.actors.iter().any(|a| a.number == message.sender);
             *(if known { &mut counters.refused } else { &mut counters.foreign }) += 1;
             return;
         };
-        let actor = &mut self.actors[who];
-        actor.told = Some(hello.challenge);
+        let actor = &mut self.actors[index];
+        actor.received_challenge = Some(hello.challenge);
         // An echo counts once.
         if actor.given == Some(hello.echo) {
-            (actor.given, foreseen.proven) = (None, Some(who));
+            (actor.given, predicted.proven) = (None, Some(index));
         }
     }
 
-    fn foresee_data(
+    fn predict_data(
         &self,
-        who: usize,
+        index: usize,
         data: &Data<&[u8]>,
-        foreseen: &mut Foreseen,
+        predicted: &mut Predicted,
         counters: &mut Counters,
     ) {
         let needed = 4 * self.values_in(data.chunk);
         if data.round > u64::MAX / 4 {
-            foreseen.uncounted = true;
+            predicted.uncounted = true;
         } else if u64::from(data.chunk) >= self.chunks() || data.values.len() != needed {
             counters.malformed += 1;
         } else if wire::floats(data.values).any(|a| !a.is_finite()) {
             counters.non_finite += 1;
         } else {
-            foreseen.chunk = Some((who, data.round * self.chunks() + u64::from(data.chunk)));
+            predicted.chunk = Some((index, data.round * self.chunks() + u64::from(data.chunk)));
         }
     }
 
-    /// What changes something is carried out with the challenge of the last status, once.
-    fn foresee_request(&mut self, request: &Request, counters: &mut Counters) {
+    /// A request that changes something is carried out once, and only with the challenge of the last status.
+    fn predict_request(&mut self, request: &Request, counters: &mut Counters) {
         let Request { to: NODE, echo, tag, ask } = *request else { return };
         if !matches!(ask, Ask::Start | Ask::Stop | Ask::Checkpoint) {
             return;
@@ -254,12 +259,12 @@ impl Harness {
         for _ in 0..2 {
             let step = self.advance();
             let informed = self.watched.state().epoch == self.exchange.epoch();
-            assert!(informed || matches!(step, Step::Diverged(_)), "the node knows the epoch");
+            assert!(informed || matches!(step, Step::Diverged(_)), "the node is in another epoch");
             self.check();
             match step {
                 Step::Compute => {
                     assert!(self.watched.state().round < self.settings.rounds && !self.paused);
-                    // If it diverges, the next advance tells.
+                    // If it diverges, the next advance reports it.
                     let _ = self.watched.node.compute(&mut self.scratch);
                 }
                 Step::Finished => {
@@ -272,12 +277,12 @@ impl Harness {
                 }
                 Step::Paused => return assert!(self.paused),
                 Step::Wait => return,
-                other => panic!("{other:?}, though the settings describe the node"),
+                other => panic!("{other:?}, although the settings describe the node"),
             }
         }
     }
 
-    /// Advances, and notes what time alone changes: a neighbour that is given up gets a new challenge.
+    /// Advances, and tracks what time alone changes: a neighbour that is given up gets a new challenge.
     fn advance(&mut self) -> Step {
         self.watched.mixes = 0;
         let (before, epoch) = (self.standings(), self.exchange.epoch());
@@ -295,11 +300,11 @@ impl Harness {
         step
     }
 
-    /// Says all there is to say; then nothing is overdue.
+    /// Sends everything that is due; after that, nothing is overdue.
     pub(super) fn drain(&mut self) {
         for link in 0..LINKS {
             let count = (0..=MOST_FRAMES).take_while(|_| self.transmit(link, LONGEST)).count();
-            assert!(count <= MOST_FRAMES, "it does not stop talking on link {link}");
+            assert!(count <= MOST_FRAMES, "it does not stop sending on link {link}");
         }
         // The node's program may be about to compute; otherwise it would sleep until the deadline.
         let step = self.advance();
@@ -333,17 +338,19 @@ impl Harness {
         let message = wire::decode(bytes).expect("a message was sent");
         let Message { sender, session, epoch, .. } = message;
         if self.session == 0 && session != 0 {
-            // A node that cannot count its boots takes its session from the first challenge it is given.
-            assert!(session >> 31 == 1 && self.actors.iter().any(|a| a.told.is_some()));
+            // A node that cannot count its boots derives its session from the first challenge it receives.
+            assert!(
+                session >> 31 == 1 && self.actors.iter().any(|a| a.received_challenge.is_some())
+            );
             self.session = session;
         }
         assert_eq!((sender, session, epoch), (NODE, self.session, self.exchange.epoch().number));
-        self.heard(link, &message);
+        self.check_frame(link, &message);
         true
     }
 
-    /// What a frame of the node may say, and what the neighbours learn from it.
-    fn heard(&mut self, link: usize, message: &Message<&[u8]>) {
+    /// Checks a frame of the node, and updates what the neighbours know.
+    fn check_frame(&mut self, link: usize, message: &Message<&[u8]>) {
         match &message.body {
             Body::Hello(hello) => self.heard_hello(link, hello),
             Body::Data(data) => self.heard_data(link, data),
@@ -353,7 +360,7 @@ impl Harness {
                 assert!(known || refuse.to == NODE, "{refuse:?}");
             }
             Body::Reply(reply) => {
-                assert!(self.tags.contains(&reply.tag), "{reply:?} was not asked for");
+                assert!(self.tags.contains(&reply.tag), "{reply:?} was not requested");
                 match reply.answer {
                     Answer::Values { values, .. } => {
                         assert!(values.len() <= 4 * VALUES);
@@ -370,7 +377,7 @@ impl Harness {
                     _ => {}
                 }
             }
-            Body::Request(_) => panic!("a node asks nothing"),
+            Body::Request(_) => panic!("a node sent a request"),
         }
     }
 
@@ -378,27 +385,27 @@ impl Harness {
         let (now, epoch) = (self.now, self.exchange.epoch());
         let standing = self.standing(hello.to);
         let mut actors = self.actors.iter_mut().filter(|a| a.link == link);
-        let actor = actors.find(|a| a.number == hello.to).expect("it is on that link");
+        let actor = actors.find(|a| a.number == hello.to).expect("a greeting on a wrong link");
         assert_eq!(hello.weight.to_bits(), actor.weight.to_bits());
         assert_eq!((hello.identity, hello.mark), (self.settings.identity, epoch.mark));
         assert!(hello.challenge != 0 && usize::from(hello.window) == WINDOW);
         assert_eq!(
             hello.echo,
-            actor.told.unwrap_or(0),
-            "it echoes the last challenge it was given"
+            actor.received_challenge.unwrap_or(0),
+            "it does not echo the last challenge it received"
         );
         let counts = matches!(standing, Some(Standing::Met | Standing::Unmet));
         assert_eq!(hello.without, !counts);
         assert!(hello.ask || standing == Some(Standing::Met));
         // A challenge is given until it is echoed.
         assert!(actor.given.is_none_or(|given| given == hello.challenge));
-        assert!(actor.given.is_some() || actor.heard != hello.challenge);
-        // Greetings keep a distance; only one that lets the neighbour meet the node does not wait.
+        assert!(actor.given.is_some() || actor.seen_challenge != hello.challenge);
+        // Greetings are spaced; only one that lets the neighbour meet the node is sent at once.
         let soon = actor.greeted_at.is_some_and(|last| now < last + TIMING.retry / 8);
         assert!(!soon || standing == Some(Standing::Met));
         (actor.given, actor.greeted_at) = (Some(hello.challenge), Some(now));
         let news = actor.epoch != epoch;
-        (actor.heard, actor.epoch, actor.start) = (hello.challenge, epoch, hello.start);
+        (actor.seen_challenge, actor.epoch, actor.start) = (hello.challenge, epoch, hello.start);
         actor.resumed = hello.resumed;
         if news {
             actor.got = (epoch, Vec::new());
@@ -406,7 +413,7 @@ impl Harness {
         let next = hello.next;
         let held = self.accepted(hello.to, next);
         if standing == Some(Standing::Met) {
-            assert_eq!(hello.held, held, "it tells what it has");
+            assert_eq!(hello.held, held, "it misreports the chunks it holds");
         }
         if self.watched.state().epoch == epoch {
             assert_eq!(next, self.base());
@@ -423,9 +430,9 @@ impl Harness {
         let part = from..(from + size).min(OUTER);
         let y = if self.tracking() { &state.y[part.clone()] } else { &[] };
         let own: Vec<u8> = state.x[part].iter().chain(y).flat_map(|a| a.to_le_bytes()).collect();
-        assert_eq!(data.values, own, "it sends what it has");
+        assert_eq!(data.values, own, "it sends other values than its own");
         let unmet = |a: &Actor| a.link == link && self.standing(a.number) == Some(Standing::Unmet);
-        assert!(!self.actors.iter().any(unmet), "it does not wait for all on the link");
+        assert!(!self.actors.iter().any(unmet), "it did not wait for all neighbours on the link");
         let place = data.round.saturating_mul(chunks).saturating_add(u64::from(data.chunk));
         for actor in self.actors.iter_mut().filter(|a| a.link == link && a.epoch == epoch) {
             // Older places are below any acknowledgement.
@@ -441,7 +448,7 @@ impl Harness {
         ahead.fold(0, |held, at| held | (1 << at))
     }
 
-    /// Acknowledgements name neighbours met on the link, and tell nothing but what was received.
+    /// Acknowledgements name only neighbours met on the link, and contain only what was received.
     fn plausible(&self, link: usize, acks: &Acks) {
         assert_eq!(acks.next, self.base());
         for held in &acks.held {
@@ -449,7 +456,7 @@ impl Harness {
             assert_eq!(self.standing(held.to), Some(Standing::Met));
             assert_eq!(held.chunks, self.accepted(held.to, acks.next));
             assert!(held.chunks < 1 << WINDOW && held.chunks & acks.all == acks.all);
-            assert_ne!(held.chunks, acks.all, "it need not be named");
+            assert_ne!(held.chunks, acks.all, "a neighbour is named without need");
         }
         let of = |a: &Actor| match self.standing(a.number) {
             Some(Standing::Met) => Some(self.accepted(a.number, acks.next)),
@@ -460,7 +467,7 @@ impl Harness {
         assert_eq!(Some(acks.all), all.reduce(|a, b| a & b));
     }
 
-    /// What holds at any time.
+    /// Checks what must always hold.
     pub(super) fn check(&mut self) {
         let state = self.watched.state();
         for vector in [state.x, state.y, state.z, state.theta, state.v] {

@@ -23,7 +23,7 @@ pub fn decoder(data: &[u8]) {
     }
     message(data);
     framed(data);
-    // A frame cut short takes nothing of the next one with it, but its own end.
+    // A frame that is cut short but terminated does not damage the next one.
     reader.push(0);
     let good = frame(b"good");
     let last = good.iter().filter_map(|&byte| reader.push(byte).map(|f| f.map(<[u8]>::to_vec)));
@@ -39,9 +39,9 @@ fn message(bytes: &[u8]) {
     };
     assert_eq!(decoded.version, wire::VERSION);
     let canonical = postcard::to_stdvec(&decoded).unwrap();
-    assert!(canonical.len() <= bytes.len(), "only varints have longer forms");
+    assert!(canonical.len() <= bytes.len(), "the canonical form is longer");
     assert!(canonical.len() <= longest(&decoded), "{decoded:?} is longer than any message");
-    let again = wire::decode(&canonical).expect("what was decoded can be encoded");
+    let again = wire::decode(&canonical).expect("a decoded message can be encoded");
     // As bytes: a NaN is not equal to itself.
     assert_eq!(postcard::to_stdvec(&again).unwrap(), canonical);
     let mut longer = canonical.clone();
@@ -69,7 +69,7 @@ fn longest(message: &Message<&[u8]>) -> usize {
     message_len(values.div_ceil(4))
 }
 
-/// Any bytes come back out of a frame, if there is room.
+/// Any bytes survive being framed and read, if there is room.
 fn framed(bytes: &[u8]) {
     let frame = frame(bytes);
     assert!(frame.len() <= frame_len(bytes.len()));
@@ -81,7 +81,7 @@ fn framed(bytes: &[u8]) {
         let mut short = vec![0; len];
         let mut writer = FrameWriter::new(&Seal::PLAIN, &mut short);
         bytes.iter().for_each(|&byte| writer.push(byte));
-        assert_eq!(writer.finish(), None, "{len} bytes are too few");
+        assert_eq!(writer.finish(), None, "a frame in {len} bytes, which are too few");
     }
 }
 
@@ -95,7 +95,7 @@ pub fn frame(message: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The frames in a stream, by the book: whole segments at a time.
+/// The frames in a stream, decoded segment by segment as the docs describe.
 pub fn reference(stream: &[u8], room: usize) -> Vec<Result<Vec<u8>, FrameError>> {
     let mut segments: Vec<&[u8]> = stream.split(|&byte| byte == 0).collect();
     // What follows the last zero is not a frame yet.

@@ -1,4 +1,4 @@
-//! One exchange among neighbours that are honest, mistaken or mad, as a script says.
+//! One exchange among neighbours that are honest, faulty or hostile, as a script decides.
 
 use lopa_core::batch::Sampler;
 use lopa_core::epoch::Epoch;
@@ -22,9 +22,9 @@ const INNER: usize = 2;
 pub(super) const LINKS: usize = 2;
 pub(super) const WINDOW: usize = 3;
 pub(super) const VALUES: usize = LEAST_VALUES;
-/// What the exchange can receive at most.
+/// The longest message that the exchange can receive.
 const FRAME: usize = received_len(VALUES) + SEAL_LONGEST;
-/// A message with this many values is as long as one with counters, the longest an exchange with so few values sends.
+/// A message with this many values is as long as one with counters, the longest that an exchange with few values sends.
 pub(super) const COUNTERS: usize = 15;
 pub(super) const LONGEST: usize = frame_len(message_len(COUNTERS));
 /// The node under test, and its boot number if it counts its boots.
@@ -41,7 +41,7 @@ pub(super) const TIMING: Timing = Timing {
     patience: 1 << 18,
     probe: 1 << 13,
 };
-/// No call may mix, and no moment say, more than this.
+/// Limits of mixes per call and of frames at one time.
 const MOST_MIXES: usize = 8;
 pub(super) const MOST_FRAMES: usize = 24;
 /// A script longer than this is cut.
@@ -60,7 +60,7 @@ const PROBLEM: QuadraticParts<'static> = QuadraticParts {
     rigidity: 0.5,
 };
 
-/// A node that watches what the exchange does to it.
+/// A node that checks what the exchange does to it.
 pub(super) struct Watched {
     pub node: TestedNode,
     pub mixes: usize,
@@ -82,7 +82,7 @@ impl Learner for Watched {
         result
     }
     fn restart(&mut self, epoch: Epoch, round: u64) {
-        assert!(!matches!(self.phase(), Phase::Diverged(_)), "a node that diverged is out");
+        assert!(!matches!(self.phase(), Phase::Diverged(_)), "a diverged node was restarted");
         self.node.restart(epoch, round);
     }
     fn evaluations(&self) -> Evaluations {
@@ -90,14 +90,14 @@ impl Learner for Watched {
     }
 }
 
-/// The exchange, and what its surroundings know of it.
+/// The exchange, and what its environment knows about it.
 pub(super) struct Harness {
     pub exchange: Tested,
     pub watched: Watched,
     pub scratch: Scratch<[f32; INNER], [f32; 0]>,
     pub actors: Vec<Actor>,
     pub settings: Settings,
-    /// Follow the exchange's own readers, to know what it must have seen.
+    /// Copies of the exchange's readers, which show what it must have received.
     pub readers: [FrameReader<FRAME>; LINKS],
     pub now: Micros,
     /// The node's session; 0 while it has none.
@@ -109,14 +109,14 @@ pub(super) struct Harness {
     /// The last request that changed something: its echo and tag; and how many were carried out.
     pub changed: Option<(u32, u32)>,
     pub carried: u32,
-    /// Whether the node is paused, and whether it was asked for a checkpoint.
+    /// Whether the node is paused, and whether a checkpoint was requested.
     pub paused: bool,
     pub checkpoint: bool,
     /// As of the last check: the node's epoch and round, the exchange's epoch, its counters.
     pub seen: (Epoch, u64, Epoch, Counters),
 }
 
-/// How far a script came: a run that reaches nothing proves nothing.
+/// How far a script got: a run that reaches nothing proves nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reached {
     /// Rounds completed.
@@ -140,7 +140,7 @@ pub fn exchange(data: &[u8]) -> Reached {
         harness.act(&mut script);
         harness.check();
     }
-    // Whatever happened, it comes to rest.
+    // Whatever happened, it must come to rest.
     harness.work();
     harness.drain();
     harness.check();
@@ -211,22 +211,22 @@ impl Harness {
                 self.now = self.now.saturating_add(script.pick(&steps));
             }
             1 | 2 => {
-                let who = script.below(self.actors.len());
-                let hello = self.honest_hello(who);
-                self.say(who, hello);
+                let index = script.below(self.actors.len());
+                let hello = self.honest_hello(index);
+                self.send_as(index, hello);
             }
             3..=5 => {
                 let choice = script.byte();
-                let who = usize::from(choice) % self.actors.len();
+                let index = usize::from(choice) % self.actors.len();
                 // Mostly the chunk the node waits for.
                 let ahead = [0, 0, 0, 0, 0, 1, 2, 3][usize::from(choice >> 5)];
-                let (data, values) = self.honest_data(who, ahead, choice);
-                self.say(who, Body::Data(Data { values: &values, ..data }));
+                let (data, values) = self.honest_data(index, ahead, choice);
+                self.send_as(index, Body::Data(Data { values: &values, ..data }));
             }
             6 => {
-                let who = script.below(self.actors.len());
-                let acks = self.honest_acks(who);
-                self.say(who, Body::Ack(acks));
+                let index = script.below(self.actors.len());
+                let acks = self.honest_acks(index);
+                self.send_as(index, Body::Ack(acks));
             }
             7 | 8 => self.twisted(script),
             9 => {
@@ -249,10 +249,10 @@ impl Harness {
         }
     }
 
-    /// Messages of hosts and strangers, and what the node's own program may do.
+    /// Messages of hosts and strangers, and actions of the node's own program.
     fn rest(&mut self, script: &mut Script<'_>) {
         let link = script.below(LINKS);
-        let who = script.below(self.actors.len());
+        let index = script.below(self.actors.len());
         match script.byte() % 8 {
             0..=2 => {
                 let variables = [
@@ -290,9 +290,10 @@ impl Harness {
                 let reasons =
                     [Reason::Scheme, Reason::Problem, Reason::Weight, Reason::DuplicateNode];
                 let reason = script.pick(&reasons);
-                let echo =
-                    self.actors[who].heard.wrapping_add(u32::from(script.byte().is_multiple_of(8)));
-                self.say(who, Body::Refuse(Refuse { to: NODE, echo, reason }));
+                let echo = self.actors[index]
+                    .seen_challenge
+                    .wrapping_add(u32::from(script.byte().is_multiple_of(8)));
+                self.send_as(index, Body::Refuse(Refuse { to: NODE, echo, reason }));
             }
             4 => {
                 let status = Status {
@@ -323,11 +324,11 @@ impl Harness {
                     },
                     _ => Answer::Done,
                 };
-                self.say(who, Body::Reply(Reply { tag: 5, answer }));
+                self.send_as(index, Body::Reply(Reply { tag: 5, answer }));
             }
             5 => {
-                // Another version of the protocol: its head is all that is known of it.
-                let sender = [self.actors[who].number, NODE, HOST, 40][script.below(4)];
+                // Another version of the protocol, of which only the head is known.
+                let sender = [self.actors[index].number, NODE, HOST, 40][script.below(4)];
                 let version = script.byte();
                 let mut bytes = vec![if version == VERSION { 1 } else { version }];
                 bytes.extend(postcard::to_stdvec(&sender).unwrap());
@@ -337,11 +338,11 @@ impl Harness {
             }
             6 => {
                 // A reboot: another session, and perhaps nothing known.
-                let actor = &mut self.actors[who];
+                let actor = &mut self.actors[index];
                 actor.session += 1;
                 actor.got.1.clear();
                 if script.byte().is_multiple_of(2) {
-                    actor.heard = 0;
+                    actor.seen_challenge = 0;
                 }
             }
             _ => {

@@ -1,4 +1,4 @@
-//! What must hold for any bytes: shared by the seeded runs of the tests and the cargo-fuzz targets.
+//! Checks that must hold for any bytes, shared by the tests and the cargo-fuzz targets.
 #![allow(dead_code, unused_imports, reason = "each target uses its part")]
 
 mod actor;

@@ -1,4 +1,4 @@
-//! Bytes read as a script: when they run out, it is over.
+//! Bytes read as a script, which ends when they run out.
 
 /// The rest of a script.
 #[derive(Debug, Clone)]
@@ -30,12 +30,12 @@ impl<'a> Script<'a> {
         usize::from(self.byte()) % bound
     }
 
-    /// One of some.
+    /// One of the given choices.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
-    /// Up to `most` bytes as they are, the number in front.
+    /// Up to `most` raw bytes, preceded by their number.
     pub fn bytes(&mut self, most: usize) -> &'a [u8] {
         let len = self.below(most + 1).min(self.0.len());
         let (bytes, rest) = self.0.split_at(len);

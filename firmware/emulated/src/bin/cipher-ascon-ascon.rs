@@ -1,4 +1,4 @@
-//! What Ascon-AEAD128 costs with its own tag of the message as nonce: what frames are sealed with.
+//! The cost of Ascon-AEAD128 with its own tag of the message as the nonce, as frames are sealed.
 #![no_std]
 #![no_main]
 

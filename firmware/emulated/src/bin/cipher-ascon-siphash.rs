@@ -1,4 +1,4 @@
-//! What Ascon-AEAD128 costs with SipHash of the message as nonce.
+//! The cost of Ascon-AEAD128 with SipHash of the message as the nonce.
 #![no_std]
 #![no_main]
 

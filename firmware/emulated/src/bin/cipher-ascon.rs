@@ -1,4 +1,4 @@
-//! What Ascon-AEAD128 costs.
+//! The cost of Ascon-AEAD128.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What ChaCha20-Poly1305 costs with SipHash of the message as nonce.
+//! The cost of ChaCha20-Poly1305 with SipHash of the message as the nonce.
 #![no_std]
 #![no_main]
 

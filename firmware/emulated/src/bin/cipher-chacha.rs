@@ -1,4 +1,4 @@
-//! What ChaCha20-Poly1305 costs.
+//! The cost of ChaCha20-Poly1305.
 #![no_std]
 #![no_main]
 

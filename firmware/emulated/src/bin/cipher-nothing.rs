@@ -1,4 +1,4 @@
-//! Nothing is sealed: the frame the other programs are compared with.
+//! The baseline of the cipher programs: seals nothing.
 #![no_std]
 #![no_main]
 

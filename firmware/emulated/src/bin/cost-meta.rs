@@ -1,4 +1,4 @@
-//! What a step of the meta benchmark costs.
+//! The cost of a step of the meta benchmark.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What measuring costs by itself: the frame the others are compared with.
+//! The baseline of the cost programs: the cost of measuring alone.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a step of the quadratic benchmark costs.
+//! The cost of a step of the quadratic benchmark.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a step of the ridge benchmark costs.
+//! The cost of a step of the ridge benchmark.
 #![no_std]
 #![no_main]
 

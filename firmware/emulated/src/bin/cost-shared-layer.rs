@@ -1,4 +1,4 @@
-//! What a step of the shared-layer benchmark costs.
+//! The cost of a step of the shared-layer benchmark.
 #![no_std]
 #![no_main]
 

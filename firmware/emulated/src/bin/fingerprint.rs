@@ -1,4 +1,4 @@
-//! Prints what this chip computes, one line a program.
+//! Prints what this chip computes, one line per program.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The program on a board in memory: flash that fails, with a key and without.
+//! The program on a board in memory: failing flash and keys.
 
 use super::*;
 use std::cell::RefCell;
@@ -51,7 +51,7 @@ impl Write for Wire {
     }
 }
 
-/// A clock that a test turns.
+/// A clock that a test sets.
 #[derive(Debug, Default, Clone)]
 struct Hands(Rc<RefCell<Micros>>);
 
@@ -87,7 +87,7 @@ impl Watchdog for Dog {
     fn feed(&mut self) {}
 }
 
-/// Flash that works, or is read only.
+/// Flash that works, or is read-only.
 struct Flash {
     bytes: Vec<u8>,
     works: bool,
@@ -134,7 +134,7 @@ impl Mapped for Flash {
     }
 }
 
-/// Memory that lies as flash does.
+/// Memory aligned like flash.
 #[repr(align(4))]
 struct Words([u8; 512]);
 
@@ -166,7 +166,7 @@ fn blob(seal: Seal) -> Words {
     words
 }
 
-/// What a board answers to requests that are sealed in some way, or nothing.
+/// A board's answers to requests with the given seals; `None` for no answer.
 fn answers(plan: Seal, works: bool, asks: &[(Seal, Ask)]) -> Vec<Option<(u32, Reply)>> {
     let words = blob(plan);
     let (host, clock) = (Wire::default(), Hands::default());
@@ -209,7 +209,7 @@ fn request(echo: u32, tag: u32, ask: Ask) -> Message<wire::Floats<'static>> {
     Message { version: VERSION, sender: HOST, session: 0, epoch: 0, body }
 }
 
-/// An answer, as far as a test looks at it.
+/// The part of an answer that the tests check.
 #[derive(Debug, PartialEq)]
 enum Reply {
     Done,
@@ -254,7 +254,7 @@ mod keyed {
     }
 
     #[test]
-    fn with_a_key_a_board_answers_only_who_has_it() {
+    fn with_a_key_a_board_answers_only_hosts_that_have_it() {
         let other = Seal::keyed([8; 32]);
         let asks = [Seal::PLAIN, other, SEAL].map(|seal| (seal, Ask::Status));
         let found = answers(SEAL, true, &asks);
@@ -263,7 +263,7 @@ mod keyed {
     }
 
     #[test]
-    fn without_a_key_nobody_who_has_one_is_answered() {
+    fn without_a_key_a_board_ignores_hosts_that_have_one() {
         let found = answers(Seal::PLAIN, true, &[(SEAL, Ask::Status)]);
         assert_eq!(found, [None]);
     }

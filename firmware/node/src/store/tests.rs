@@ -1,4 +1,4 @@
-//! Power that goes at every step of every write.
+//! Power cuts at every step of every write.
 
 use super::*;
 use embedded_storage::nor_flash::{
@@ -14,10 +14,10 @@ const N: usize = 17;
 /// Two units of boots, and two slots of four.
 const LEN: usize = (2 + 2 * 4) * UNIT;
 
-/// How a step ends in the middle.
+/// How far a step gets when power is cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cut {
-    /// Before anything happened.
+    /// Nothing is done.
     Before,
     /// The first bytes are done.
     Half,
@@ -25,13 +25,13 @@ enum Cut {
     OtherHalf,
     /// Some bits of every byte are done.
     Bits,
-    /// All is done, but nobody hears of it.
+    /// All is done, but not reported.
     After,
 }
 
 const CUTS: [Cut; 5] = [Cut::Before, Cut::Half, Cut::OtherHalf, Cut::Bits, Cut::After];
 
-/// Flash whose power goes after some steps; a step is a page written or a unit erased.
+/// Flash whose power is cut after some steps; a step writes a page or erases a unit.
 #[derive(Debug, Clone)]
 struct Flash {
     bytes: Vec<u8>,
@@ -46,12 +46,12 @@ impl Flash {
         Self { bytes: vec![0xff; LEN], power: None, steps: 0, dead: false }
     }
 
-    /// The same flash when power is back, to go again after some steps.
+    /// The same flash after power returns, to be cut again after some steps.
     fn again(&self, power: Option<(usize, Cut)>) -> Self {
         Self { bytes: self.bytes.clone(), power, steps: 0, dead: false }
     }
 
-    /// Changes bytes as a step does, or as a step does that is cut.
+    /// Changes bytes like a complete step, or like one that is cut.
     fn step(&mut self, at: usize, after: &[u8]) -> Result<(), NorFlashErrorKind> {
         if self.dead {
             return Err(NorFlashErrorKind::Other);
@@ -70,7 +70,7 @@ impl Flash {
             *place = match cut {
                 None | Some(Cut::After) => *new,
                 Some(Cut::Half) if i < len / 2 => *new,
-                // Not at a word's end.
+                // Not at the end of a word.
                 Some(Cut::OtherHalf) if i > len / 2 => *new,
                 Some(Cut::Bits) => (*place & 0x55) | (*new & 0xaa),
                 Some(_) => *place,
@@ -112,7 +112,7 @@ impl NorFlash for Flash {
         check_write(self, offset, bytes.len()).map_err(|error| error.kind())?;
         let at = offset as usize;
         let before = &self.bytes[at..at + bytes.len()];
-        assert!(before.iter().all(|&byte| byte == 0xff), "a page is written twice");
+        assert!(before.iter().all(|&byte| byte == 0xff), "a page was written twice");
         self.step(at, bytes)
     }
 }
@@ -158,7 +158,7 @@ fn bits(node: &TestNode) -> Vec<u32> {
 /// What the network of these tests agrees on.
 const NETWORK: u64 = 0x0123_4567_89ab_cdef;
 
-/// The round of the checkpoint in flash, whose every bit is checked; none if there is none.
+/// The round of the checkpoint in flash, after checking every bit of it; `None` if there is none.
 fn restored(flash: &Flash) -> (Store<Flash>, Option<u64>) {
     let (mut store, mut found) = (Store::new(flash.again(None)), node());
     let there = store.restore(&mut found, NETWORK);
@@ -167,7 +167,7 @@ fn restored(flash: &Flash) -> (Store<Flash>, Option<u64>) {
     (store, there.then_some(round))
 }
 
-/// Writes the checkpoint of a round; power may go.
+/// Writes the checkpoint of a round; power may be cut.
 fn save(flash: &Flash, round: u64, power: Option<(usize, Cut)>) -> (bool, Flash) {
     let (mut store, _) = restored(flash);
     store.flash = store.flash.again(power);
@@ -176,7 +176,7 @@ fn save(flash: &Flash, round: u64, power: Option<(usize, Cut)>) -> (bool, Flash)
 }
 
 #[test]
-fn whenever_power_goes_the_older_or_the_newer_checkpoint_is_whole() {
+fn after_any_power_cut_the_older_or_the_newer_checkpoint_is_intact() {
     let mut flash = Flash::blank();
     let mut seen = [0; 2];
     for round in 1..6 {
@@ -186,11 +186,11 @@ fn whenever_power_goes_the_older_or_the_newer_checkpoint_is_whole() {
         for step in 0..whole.steps {
             for cut in CUTS {
                 let (saved, torn) = save(&flash, round, Some((step, cut)));
-                assert!(!saved, "the power went");
+                assert!(!saved, "saved although power was cut");
                 let found = restored(&torn).1;
                 assert!([older, Some(round)].contains(&found), "{found:?} at {step}, {cut:?}");
                 seen[usize::from(found == older)] += 1;
-                // And what is written next is newer than all that is there, even if power goes again.
+                // The next checkpoint is newer than all others, even if power is cut again.
                 for power in [None, Some((step, cut))] {
                     let (saved, next) = save(&torn, 7, power);
                     let after = restored(&next).1;
@@ -206,7 +206,7 @@ fn whenever_power_goes_the_older_or_the_newer_checkpoint_is_whole() {
 }
 
 #[test]
-fn whenever_power_goes_boots_are_counted_on() {
+fn after_any_power_cut_boot_numbers_still_rise() {
     let mut flash = Flash::blank();
     // Often enough to fill both units twice.
     for boot in 1..=4 * (UNIT / PAGE) as u32 + 1 {
@@ -217,7 +217,7 @@ fn whenever_power_goes_boots_are_counted_on() {
             for cut in CUTS {
                 let mut store = Store::new(flash.again(Some((step, cut))));
                 assert_eq!(store.boot(), Err(StoreError::Flash));
-                // Nobody heard of the boot whose number was torn: it may be given again, but none before it.
+                // The interrupted boot did not get its number: it may be given again, but no earlier one.
                 let mut last = boot - 1;
                 let mut torn = store.flash;
                 for again in [Some((step, cut)), None, None, None] {
@@ -236,7 +236,7 @@ fn whenever_power_goes_boots_are_counted_on() {
 }
 
 #[test]
-fn boots_and_checkpoints_do_not_meet() {
+fn boots_and_checkpoints_do_not_overlap() {
     let mut flash = Flash::blank();
     for round in 1..20 {
         let mut store = Store::new(flash.again(None));
@@ -256,11 +256,11 @@ fn without_room_nothing_is_written() {
 }
 
 #[test]
-fn a_checkpoint_of_another_network_is_not_this_nodes() {
+fn a_checkpoint_of_another_network_is_not_restored() {
     let (_, flash) = save(&Flash::blank(), 3, None);
     assert_eq!(restored(&flash).1, Some(3));
     let mut store = Store::new(flash.clone());
     assert!(!store.restore(&mut node(), NETWORK + 1));
-    // It is left alone until it is overwritten.
+    // It stays until it is overwritten.
     assert_eq!(restored(&flash).1, Some(3));
 }
