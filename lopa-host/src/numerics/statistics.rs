@@ -19,9 +19,9 @@ pub struct Spread {
 /// ```
 /// use lopa_host::numerics::spread;
 /// // s = 1, so the band is 2 ± 4.3027 / √3.
-/// let three = spread(&[1.0, 2.0, 3.0]).unwrap();
+/// let three = spread([1.0, 2.0, 3.0]).unwrap();
 /// assert!(three.mean == 2.0 && (three.band.unwrap()[1] - 4.48414).abs() < 1e-5);
-/// assert_eq!(spread(&[1.0, 2.0]).unwrap().band, Some([1.0, 2.0]));
+/// assert_eq!(spread([1.0, 2.0]).unwrap().band, Some([1.0, 2.0]));
 /// ```
 #[must_use]
 pub fn spread(values: impl IntoIterator<Item = impl Borrow<f64>>) -> Option<Spread> {
@@ -121,17 +121,17 @@ mod tests {
     #[test]
     fn bands_are_those_computed_by_hand() {
         // Mean 5, squares 16 + 1 + 0 + 1 + 16 = 34, s = √8.5, band 5 ± 2.776445 · √(8.5 / 5).
-        let five = spread(&[1.0, 4.0, 5.0, 6.0, 9.0]).unwrap();
+        let five = spread([1.0, 4.0, 5.0, 6.0, 9.0]).unwrap();
         let half = 2.776_445_105 * 1.7_f64.sqrt();
         let [low, high] = five.band.unwrap();
         assert!((five.mean, five.runs) == (5.0, 5));
         assert!((low - (5.0 - half)).abs() < 1e-8 && (high - (5.0 + half)).abs() < 1e-8);
         assert_eq!(
-            spread(&[2.0, 1.0]).unwrap(),
+            spread([2.0, 1.0]).unwrap(),
             Spread { mean: 1.5, band: Some([1.0, 2.0]), runs: 2 }
         );
-        assert_eq!(spread(&[f64::NAN, 3.0]).unwrap(), Spread { mean: 3.0, band: None, runs: 1 });
-        assert_eq!(spread(&[f64::INFINITY]), None);
-        assert_eq!(spread(&[f64::MAX; 4]), None);
+        assert_eq!(spread([f64::NAN, 3.0]).unwrap(), Spread { mean: 3.0, band: None, runs: 1 });
+        assert_eq!(spread([f64::INFINITY]), None);
+        assert_eq!(spread([f64::MAX; 4]), None);
     }
 }

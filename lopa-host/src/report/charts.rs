@@ -104,7 +104,7 @@ fn means(records: &[&Record], x: &str, y: &str) -> (Vec<[f64; 2]>, Vec<[f64; 2]>
     let (mut points, mut band, mut runs) = (Vec::new(), Vec::new(), Vec::new());
     for rows in rows.chunk_by(|a, b| a.0 == b.0) {
         let of = |axis: usize| rows.iter().map(|(_, point)| point[axis]).collect::<Vec<f64>>();
-        let (Some(x), Some(y)) = (spread(&of(0)), spread(&of(1))) else { continue };
+        let (Some(x), Some(y)) = (spread(of(0)), spread(of(1))) else { continue };
         points.push([x.mean, y.mean]);
         band.push(y.band.unwrap_or([y.mean; 2]));
         runs.push(y.runs);
