@@ -1,10 +1,12 @@
 //! The program for a board: found, and built.
 
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::chips::Board;
+use crate::files::{self, WriteError};
 
 /// Why there is no program.
 #[derive(Debug, thiserror::Error)]
@@ -17,13 +19,16 @@ pub enum ImageError {
     Missing(PathBuf),
     /// Cargo does not run.
     #[error("cargo does not run ({0}): install Rust from https://rustup.rs")]
-    Cargo(#[source] std::io::Error),
+    Cargo(#[source] io::Error),
     /// The compiler has no library for the board's target.
     #[error("the target {0} is missing: rustup target add {0}")]
     Target(String),
     /// It does not build.
     #[error("the firmware does not build:\n{0}")]
     Build(String),
+    /// A built program cannot be copied.
+    #[error(transparent)]
+    Copy(#[from] WriteError),
     /// There is no image where one was named.
     #[error("there is no program at {}", .0.display())]
     Image(PathBuf),
@@ -60,55 +65,93 @@ pub struct Build<'a> {
 impl Build<'_> {
     /// Builds, and says in which folder the programs are, for each target.
     ///
+    /// Cargo shares what kinds of builds have in common, but their programs replace each other: they are copied to a folder
+    /// of their kind before the next build may begin.
+    ///
     /// # Errors
     /// Says what is missing, with the command that installs it.
     pub fn run(&self, firmware: &Path) -> Result<Vec<PathBuf>, ImageError> {
-        let Self { package, programs, targets, features, bare, level } = *self;
-        let manifest = firmware.join("Cargo.toml");
-        if !manifest.is_file() {
+        if !firmware.join("Cargo.toml").is_file() {
             return Err(ImageError::Missing(firmware.to_path_buf()));
         }
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.args(["build", "--release", "--locked", "--package", package]);
-        targets.iter().for_each(|target| {
-            cargo.args(["--target", target]);
-        });
-        cargo.arg("--manifest-path").arg(&manifest);
-        for program in programs {
-            cargo.args(["--bin", program]);
+        let built = firmware.join("target");
+        let images = built.join("images");
+        let _alone = alone(&images)?;
+        let output = self.cargo(firmware).output().map_err(ImageError::Cargo)?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let missing = said.contains("may not be installed");
+            let target = || self.targets.iter().find(|target| said.contains(**target));
+            return Err(match target().filter(|_| missing) {
+                Some(target) => ImageError::Target((*target).to_owned()),
+                None => ImageError::Build(said),
+            });
         }
-        // A folder for each kind of build, or one could run what another has just replaced.
-        let mut directory = firmware.join("target");
-        if let Some(level) = level {
-            directory = directory.join(format!("level-{level}"));
+        let kind = images.join(self.kind());
+        let kept = self.targets.iter().map(|target| {
+            let (from, to) = (built.join(target).join("release"), kind.join(target));
+            copy(&from, &to, self.programs)?;
+            Ok(to)
+        });
+        kept.collect()
+    }
+
+    fn cargo(&self, firmware: &Path) -> Command {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args(["build", "--release", "--locked", "--package", self.package]);
+        cargo.arg("--manifest-path").arg(firmware.join("Cargo.toml"));
+        cargo.arg("--target-dir").arg(firmware.join("target"));
+        for (flag, names) in
+            [("--target", self.targets), ("--bin", self.programs), ("--features", self.features)]
+        {
+            names.iter().for_each(|name| {
+                cargo.args([flag, name]);
+            });
+        }
+        if let Some(level) = self.level {
             cargo.args(["--config", &format!("profile.release.opt-level={level:?}")]);
         }
-        if bare {
-            directory = directory.join("bare");
+        if self.bare {
             cargo.arg("--no-default-features");
         }
-        for feature in features {
-            directory = directory.join(feature);
-            cargo.args(["--features", feature]);
-        }
-        cargo.arg("--target-dir").arg(&directory);
         // Flags meant for the host's build, such as coverage, are no good on a chip.
         for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
             cargo.env_remove(name);
         }
-        let output = cargo.stdin(Stdio::null()).output().map_err(ImageError::Cargo)?;
-        if output.status.success() {
-            let folder = |target: &&str| directory.join(target).join("release");
-            return Ok(targets.iter().map(folder).collect());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let missing = said.contains("may not be installed");
-        let target = || targets.iter().find(|target| said.contains(**target));
-        Err(match target().filter(|_| missing) {
-            Some(target) => ImageError::Target((*target).to_owned()),
-            None => ImageError::Build(said),
-        })
+        cargo.stdin(Stdio::null());
+        cargo
     }
+
+    /// The folder of programs that are built in the same way.
+    fn kind(&self) -> PathBuf {
+        let level = self.level.map(|level| format!("level-{level}"));
+        let bare = self.bare.then(|| "bare".to_owned());
+        let features = self.features.iter().map(|feature| (*feature).to_owned());
+        let kind: PathBuf = level.into_iter().chain(bare).chain(features).collect();
+        if kind.as_os_str().is_empty() { "plain".into() } else { kind }
+    }
+}
+
+/// Waits until no other process builds; until the file is dropped, none does.
+fn alone(images: &Path) -> Result<File, WriteError> {
+    let path = images.join("lock");
+    let lock = || {
+        fs::create_dir_all(images)?;
+        let file = File::create(&path)?;
+        file.lock().map(|()| file)
+    };
+    lock().map_err(|error| WriteError { path: path.clone(), error })
+}
+
+/// Copies programs, each in one go: an emulator that is reading an old one is not disturbed.
+fn copy(from: &Path, to: &Path, programs: &[&str]) -> Result<(), WriteError> {
+    for program in programs {
+        let path = to.join(program);
+        let read = fs::create_dir_all(to).and_then(|()| fs::read(from.join(program)));
+        let bytes = read.map_err(|error| WriteError { path: path.clone(), error })?;
+        files::put(&path, &bytes)?;
+    }
+    Ok(())
 }
 
 /// Builds a board's program in the firmware's folder, and says where it is.
@@ -136,6 +179,6 @@ pub fn given(path: &Path) -> Result<PathBuf, ImageError> {
 }
 
 /// Whether a command is missing altogether.
-pub(crate) fn missing(error: &std::io::Error) -> bool {
+pub(crate) fn missing(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound
 }
