@@ -140,7 +140,7 @@ impl Harness {
                 self.predict_request(request, counters);
             }
             Body::Hello(hello) => {
-                self.predict_hello(index, message, hello, &mut predicted, counters)
+                self.predict_hello(index, message, hello, &mut predicted, counters);
             }
             Body::Refuse(Refuse { to: NODE, echo, .. }) if message.sender != NODE => {
                 let Some(index) = index.filter(|&index| self.actors[index].given == Some(*echo))
