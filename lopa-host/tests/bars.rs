@@ -153,7 +153,8 @@ fn the_bars_of_a_network_show_its_partition() {
     let prepared = |changes: &[(&str, &str)]| {
         Prepared::new(Experiment::parse(&network(changes)).unwrap()).unwrap()
     };
-    let labels = |own: &Prepared| labels(own.material().shards(), own.experiment().data.validation);
+    let labels =
+        |own: &Prepared| labels(own.material().shards(), own.experiment().data.validation());
     let own = prepared(&[]);
     let Drawing::Bars(bars) = labels(&own).unwrap().drawing else { panic!("no bars") };
     assert_eq!(bars.parts, ["-1", "+1"]);

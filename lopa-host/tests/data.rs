@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use lopa_core::samples::LabelKind;
+use lopa_host::data::csv::{self, Column, Columns};
 use lopa_host::data::{
-    DataError, Dataset, FileError, Table, Targets, Values, cifar, covtype, csv, folders, libsvm,
-    mnist,
+    DataError, Dataset, FileError, Table, Targets, Values, cifar, covtype, folders, libsvm, mnist,
 };
 use tempfile::TempDir;
 
@@ -75,19 +75,24 @@ fn words(file: &PathBuf, read: Result<Table, FileError>) -> String {
     fault(read)
 }
 
+/// A CSV file whose columns are found by default.
+fn sheet(file: impl AsRef<std::path::Path>, kind: LabelKind) -> Result<Table, FileError> {
+    csv::read(file, &Columns::default(), kind)
+}
+
 const EMPTY: &str = ": contains no samples: at least one is needed";
 const MISSING: &str = ": there is no such file, plain or with .gz: check the folder and the name";
 
 #[test]
 fn gzip_is_detected_by_content() {
     let folder = Folder::new();
-    let text = "1,2,3\n0,4,5\n";
-    let plain = csv::read(folder.file("a.csv.gz", text), LabelKind::Binary).unwrap();
-    assert_eq!(plain.values(), &Values::Floats(vec![2.0, 3.0, 4.0, 5.0]));
-    assert_eq!(csv::read(folder.file("a.csv", gzip(text)), LabelKind::Binary).unwrap(), plain);
+    let text = "1,2,4\n0,4,5\n";
+    let plain = sheet(folder.file("a.csv.gz", text), LabelKind::Binary).unwrap();
+    assert_eq!(plain.values(), &Values::Floats(vec![2.0, 4.0, 4.0, 5.0]));
+    assert_eq!(sheet(folder.file("a.csv", gzip(text)), LabelKind::Binary).unwrap(), plain);
     // Two gzip members one after the other are one file.
-    let two = [gzip("1,2,3\n"), gzip("0,4,5\n")].concat();
-    assert_eq!(csv::read(folder.file("b.csv", two), LabelKind::Binary).unwrap(), plain);
+    let two = [gzip("1,2,4\n"), gzip("0,4,5\n")].concat();
+    assert_eq!(sheet(folder.file("b.csv", two), LabelKind::Binary).unwrap(), plain);
 }
 
 #[test]
@@ -115,13 +120,13 @@ fn damaged_gzip_is_refused_whatever_is_inside() {
 fn missing_files_missing_folders_and_empty_files_are_refused() {
     let folder = Folder::new();
     let missing = folder.0.path().join("missing.csv");
-    assert_eq!(words(&missing, csv::read(&missing, LabelKind::Real)), MISSING);
+    assert_eq!(words(&missing, sheet(&missing, LabelKind::Real)), MISSING);
     let there = folder.0.path();
-    let text = fault(csv::read(there, LabelKind::Real));
+    let text = fault(sheet(there, LabelKind::Real));
     assert!(text.starts_with(": cannot be read"), "{text}");
     for content in [Vec::new(), gzip("")] {
         let file = folder.file("empty", content);
-        assert_eq!(fault(csv::read(&file, LabelKind::Real)), EMPTY);
+        assert_eq!(fault(sheet(&file, LabelKind::Real)), EMPTY);
         assert_eq!(fault(libsvm::read(&file, LabelKind::Real, None)), EMPTY);
         assert_eq!(fault(covtype::read(&file)), EMPTY);
         assert_eq!(fault(cifar::read(&[&file])), EMPTY);
@@ -261,21 +266,26 @@ fn covtype_names_its_classes() {
 #[test]
 fn csv_accepts_common_variants() {
     let folder = Folder::new();
-    let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
+    let read = |text: &str, kind| sheet(folder.file("a.csv", text), kind).unwrap();
     let plain = read("1,2,-3e2\n0,.5,6\n", LabelKind::Binary);
     assert_eq!(plain.values(), &Values::Floats(vec![2.0, -300.0, 0.5, 6.0]));
     for same in [
-        "label,a,b\n1,2,-300\n0,0.5,6",
-        "\u{feff}\"label\",\"a\",\"b\"\r\n+1, 2 ,\"-300\"\r\n\r\n-1,0.5,6\r\n\n",
-        "1.0,2,-300\n-1,0.5,6\n",
+        "\u{feff}+1, 2 ,\"-300\"\r\n\r\n0,0.5,6\r\n ,,\n",
+        "1.0;2;-300\n0.0;0.5;6\n",
+        "1\t2\t-300\n0\t0.5\t6\n",
     ] {
         assert_eq!(read(same, LabelKind::Binary), plain);
     }
-    let classes = read("3,1\n0,1\n", LabelKind::Class);
-    assert_eq!((classes.counts(), classes.width()), (vec![1, 0, 0, 1], 1));
+    // With a header, the label is the last column.
+    let named = read("\"a, b\",c,y\n2,-300,1\n.5,6,0\n", LabelKind::Binary);
+    assert_eq!((named.values(), named.targets()), (plain.values(), plain.targets()));
+    assert_eq!((named.names(), plain.names().len()), (&["a, b".into(), "c".into()][..], 0));
+    let classes = read("3,1\n0,1\n10,1\n", LabelKind::Class);
+    assert_eq!((classes.counts(), classes.width()), (vec![1, 1, 1], 1));
+    assert_eq!(classes.pick(&["10", "3"]).unwrap().labels(), Some(&[1, 0][..]));
     let refused = |table: &Table, kind| table.samples(kind).unwrap_err().to_string();
     let text = refused(&classes, LabelKind::Binary);
-    assert_eq!(text, "there are 4 classes, but two are needed: pick two of them");
+    assert_eq!(text, "there are 3 classes, but two are needed: pick two of them");
     let text = refused(&classes, LabelKind::Real);
     assert_eq!(text, "labels are classes, but real targets are needed");
     let real = read("-0.5,1\n1e3,1\n", LabelKind::Real);
@@ -288,35 +298,34 @@ fn csv_accepts_common_variants() {
 fn bad_csv_is_named_by_line_and_column() {
     let folder = Folder::new();
     for (text, kind, expected) in [
-        ("1,2\n0,NaN\n", LabelKind::Binary, ", line 2, column 2: NaN is not finite"),
+        ("1,2\n0,NaN\n", LabelKind::Binary, ", line 2, column 2: is missing: fill it in"),
         ("1,2\n0,-inf\n", LabelKind::Binary, ", line 2, column 2: -inf is not finite"),
         ("1,1e39\n", LabelKind::Binary, ", line 1, column 2: 1e39 is not finite"),
-        ("a,b\n1,\n", LabelKind::Binary, ", line 2, column 2: \"\" is not a number"),
-        ("one,2\n", LabelKind::Binary, ", line 1, column 1: \"one\" is not a number"),
-        ("a,b\nc,d\n", LabelKind::Binary, ", line 2, column 1: \"c\" is not a number"),
-        ("1;2\n", LabelKind::Binary, ", line 1: samples have no feature"),
+        ("a,b\n1,\n", LabelKind::Binary, ", line 2, column 2: the label is missing"),
+        ("a,b\n,1\n", LabelKind::Binary, ", line 2, column 1: a is missing: fill it in"),
+        ("one,2\n", LabelKind::Real, ", line 1, column 1: the label \"one\" is not a number"),
+        ("a,b\nred,d\n", LabelKind::Binary, ", line 2, column 1: a = \"red\" is not a number"),
+        ("a;b\n1,5;d\n", LabelKind::Binary, ", line 2, column 1: \"1,5\" is not a number"),
+        (",a,b\n0,1,2\n", LabelKind::Real, ", line 1, column 1: the column has no name"),
+        ("0,1,2,target\n5,6,7,1\n", LabelKind::Class, ", line 1: could be a header or a sample"),
+        ("1|2\n", LabelKind::Binary, ", line 1: samples have no feature"),
         ("1,2\n\n0,2,3\n", LabelKind::Binary, ", line 3: 3 cells where the first row has 2"),
         ("y,a,b\n0,2\n", LabelKind::Binary, ", line 2: 2 cells where the first row has 3"),
-        ("1,2\n2,2\n", LabelKind::Binary, ", line 2, column 1: 2 is not a label: expected 0 and 1"),
-        ("0,2\n-1,2\n", LabelKind::Binary, ", line 2, column 1: labels 0 and -1 both occur"),
-        ("256,2\n", LabelKind::Class, ", line 1, column 1: 256 is not a label"),
-        ("-1,2\n", LabelKind::Class, ", line 1, column 1: -1 is not a label"),
-        ("1.5,2\n", LabelKind::Class, ", line 1, column 1: 1.5 is not a label"),
-        ("nan,2\n", LabelKind::Real, ", line 1, column 1: nan is not finite"),
+        ("nan,2\n", LabelKind::Real, ", line 1, column 1: the label is missing"),
         ("a,b\n", LabelKind::Real, ": contains no samples"),
         ("\n \n", LabelKind::Real, ": contains no samples"),
     ] {
         let bad = folder.file("bad.csv", text);
-        let text = words(&bad, csv::read(&bad, kind));
+        let text = words(&bad, sheet(&bad, kind));
         assert!(text.starts_with(expected), "{text}");
     }
     let binary = folder.file("binary.csv", [b'1', b',', 0xff, b'\n']);
-    let text = fault(csv::read(&binary, LabelKind::Real));
-    assert_eq!(text, ", line 1: is not text: expected lines of numbers");
+    let text = fault(sheet(&binary, LabelKind::Real));
+    assert_eq!(text, ", line 1: is not text in UTF-8: expected lines of numbers");
     // A few kilobytes that unpack to an endless line.
     let bomb = folder.file("bomb.csv", gzip(vec![b'1'; (1 << 24) + 5]));
-    let text = fault(csv::read(&bomb, LabelKind::Real));
-    assert!(text.starts_with(", line 1: a line is larger than 16777216"), "{text}");
+    let text = fault(sheet(&bomb, LabelKind::Real));
+    assert!(text.starts_with(": a line is larger than 16777216"), "{text}");
 }
 
 #[test]
@@ -338,8 +347,7 @@ fn libsvm_is_sparse_and_counts_from_one() {
         ("1 2\n", ", line 1, column 2: \"2\" is not index:value"),
         ("1 1:x\n", ", line 1, column 2: \"x\" is not a number"),
         ("1 1:nan\n", ", line 1, column 2: nan is not finite"),
-        ("x 1:1\n", ", line 1, column 1: \"x\" is not a number"),
-        ("3 1:1\n", ", line 1, column 1: 3 is not a label"),
+        ("? 1:1\n", ", line 1, column 1: the label is missing"),
         ("1 9:1\n", ", line 1, column 2: 9 features where the training file has 8"),
     ] {
         let bad = folder.file("bad", text);
@@ -360,48 +368,127 @@ fn libsvm_is_sparse_and_counts_from_one() {
 #[test]
 fn one_folder_per_node() {
     let folder = Folder::new();
-    folder.file("node-0/train.csv", "y,a\n2,1\n0,2\n");
+    folder.file("node-0/train.csv", "2,1\n0,2\n");
     folder.file("node-0/val.csv.gz", gzip("1,3\n"));
     folder.file("node-0/test.csv", "0,4\n");
     folder.file("node-1/train.csv", "0,5\n");
+    let test = folder.file("node-1/test.csv", "0,7\n");
     let val = folder.file("node-1/val.csv", "0,6\n");
-    let load = |nodes| folders::load(folder.0.path(), nodes, LabelKind::Class);
+    let columns = Columns::default();
+    let load = |nodes| folders::load(folder.0.path(), nodes, &columns, LabelKind::Class);
+    let refused = |nodes| match load(nodes).unwrap_err() {
+        DataError::File(error) => error,
+        error => panic!("{error}"),
+    };
     let shards = load(2).unwrap();
     assert_eq!((shards[0].train.len(), shards[0].validation.len()), (2, 1));
     assert_eq!(shards[0].test.as_ref().unwrap().values(), &Values::Floats(vec![4.0]));
-    assert!(shards[1].test.is_none());
     // Every node knows all classes.
     assert_eq!((shards[0].counts(), shards[1].counts()), (vec![1, 1, 1], vec![2, 0, 0]));
 
-    let error = load(3).unwrap_err();
+    let error = refused(3);
     assert!(error.file.ends_with("node-2/train.csv") && fault::<()>(Err(error)) == MISSING);
     fs::write(&val, "0,6,7\n").unwrap();
-    let error = load(2).unwrap_err();
+    let error = refused(2);
     assert_eq!(error.file, val);
     assert!(
         error.what.starts_with("2 features where ")
             && error.what.contains("node-0/train.csv has 1")
     );
     fs::remove_file(&val).unwrap();
-    assert_eq!(load(2).unwrap_err().file, val);
+    assert_eq!(refused(2).file, val);
+    fs::write(&val, "0,6\n").unwrap();
+    fs::remove_file(&test).unwrap();
+    let error = refused(2);
+    assert!(error.file == test && error.what.starts_with("is missing, but other nodes have"));
+    fs::write(&test, "a,y\n7,0\n").unwrap();
+    let error = refused(2);
+    assert!(error.file == test && error.what.starts_with("its columns are not those of"));
+}
+
+#[test]
+fn columns_are_found_by_name_or_number() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "log.csv",
+        "id,device,temperature,state,pressure\n1,b,20.5,ok,1\n2,a,21,ok,2\n3,b,99,hot,3\n",
+    );
+    let name = |name: &str| Column::Name(name.into());
+    let columns = Columns {
+        label: Some(name("state")),
+        node: Some(Column::Number(2)),
+        ignore: vec![name("id")],
+        header: None,
+    };
+    let table = csv::read(&file, &columns, LabelKind::Binary).unwrap();
+    assert_eq!(table.values(), &Values::Floats(vec![20.5, 1.0, 21.0, 2.0, 99.0, 3.0]));
+    assert_eq!(table.names(), ["temperature", "pressure"]);
+    // In alphabetical order: hot is the negative class.
+    assert_eq!(table.labels(), Some(&[1, 1, 0][..]));
+    let owners = table.owners().unwrap();
+    assert_eq!(
+        (&owners.names[..], &owners.of[..]),
+        (&["a".into(), "b".into()][..], &[1, 0, 1][..])
+    );
+    // Classes and owners follow their samples.
+    let hot = table.pick(&["hot"]).unwrap();
+    assert_eq!((hot.owners().unwrap().of.as_slice(), hot.names()), (&[1][..], table.names()));
+
+    let refused =
+        |columns: Columns| fault(csv::read(&file, &columns, LabelKind::Binary).map(|_| ()));
+    let label = |label| Columns { label: Some(label), ..columns.clone() };
+    for (columns, expected) in [
+        (
+            label(name("stat")),
+            ": data.label: no column is called \"stat\": did you mean \"state\"?",
+        ),
+        (
+            label(name("colour of the sky")),
+            ": data.label: no column is called \"colour of the sky\": the columns are",
+        ),
+        (label(Column::Number(0)), ": data.label = 0, but the file has columns 1 to 5"),
+        (label(Column::Number(6)), ": data.label = 6, but the file has columns 1 to 5"),
+        (label(name("id")), ": column 1 is the label, so it cannot be the node or ignored"),
+        (
+            Columns { header: Some(false), ..columns.clone() },
+            ": data.ignore = \"id\" needs a header, but the first row is a sample",
+        ),
+        (
+            Columns { node: Some(name("id")), label: Some(name("id")), ..Columns::default() },
+            ": column 1 is the label",
+        ),
+    ] {
+        let text = refused(columns);
+        assert!(text.starts_with(expected), "{text}");
+    }
+    let twice = folder.file("twice.csv", "a,a,y\n1,2,0\n");
+    let columns = Columns { label: Some(name("a")), ..Columns::default() };
+    let text = fault(csv::read(&twice, &columns, LabelKind::Class));
+    assert!(text.contains("two columns are called \"a\": give the number"), "{text}");
+    // Numbers as names, when the file says so.
+    let counted = folder.file("counted.csv", "0,1,2\n5,6,1\n7,8,0\n");
+    let read = |header| {
+        let columns = Columns { header: Some(header), ..Columns::default() };
+        csv::read(&counted, &columns, LabelKind::Class).unwrap()
+    };
+    assert_eq!((read(true).len(), read(true).labels()), (2, Some(&[1, 0][..])));
+    assert_eq!((read(false).len(), read(false).width()), (3, 2));
 }
 
 #[test]
 fn training_and_test_sets_must_match() {
     let folder = Folder::new();
-    let read = |text: &str, kind| csv::read(folder.file("a.csv", text), kind).unwrap();
-    let train = read("0,1,2\n1,3,4\n", LabelKind::Class);
-    let more = read("4,1,2\n", LabelKind::Class);
+    let read = |text: &str, kind| sheet(folder.file("a.csv", text), kind).unwrap();
+    let train = read("0,1,3\n1,3,4\n", LabelKind::Class);
+    let more = read("1,1,2\n4,1,2\n", LabelKind::Class);
     let set = Dataset::new(train.clone(), Some(more)).unwrap();
-    assert_eq!(
-        (set.train.counts(), set.test.unwrap().counts()),
-        (vec![1, 1, 0, 0, 0], vec![0, 0, 0, 0, 1])
-    );
+    assert_eq!((set.train.counts(), set.test.unwrap().counts()), (vec![1, 1, 0], vec![0, 1, 1]));
     let narrow = read("0,1\n", LabelKind::Class);
     let refused = |test| Dataset::new(train.clone(), Some(test)).unwrap_err().to_string();
     assert!(refused(narrow).starts_with("samples have 1 features where others have 2"));
-    let differ = "training and test samples differ in their classes or encoding: they do not belong together";
-    assert_eq!(refused(read("0,1,2\n", LabelKind::Real)), differ);
+    let differ = "training and test samples differ in their columns, classes or encoding: they do not belong together";
+    assert_eq!(refused(read("red,1,2\n", LabelKind::Class)), differ);
+    assert_eq!(refused(read("0,1,3\n", LabelKind::Real)), differ);
     let pixels = Values::Bytes(vec![0, 0]);
     let classes = train.classes().to_vec().into();
     let pixels = Table::new(pixels, 2, Targets::Class(vec![0]), classes).unwrap();

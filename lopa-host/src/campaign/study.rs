@@ -152,7 +152,7 @@ impl Plan {
 /// The labels of a case's nodes.
 fn dealt(prepared: &Prepared, case: &str, number: usize) -> Option<Figure> {
     let mut figure =
-        report::labels(prepared.material().shards(), prepared.experiment().data.validation)?;
+        report::labels(prepared.material().shards(), prepared.experiment().data.validation())?;
     figure.explanation += " This is the deal of the first seed.";
     Some(of_case(figure, case, number))
 }

@@ -1,17 +1,20 @@
-//! `lopa data`: downloads and checks the public data sets.
+//! `lopa data`: describes your own data, and downloads and checks the public data sets.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use lopa_host::config::Experiment;
 use lopa_host::data::fetch::{self, Event, FetchError, Original, State};
 
+use super::describe::describe;
 use super::{Failure, bar, print};
 
-/// Downloads and checks the public data sets.
+/// Describes your own data; downloads and checks the public data sets.
 ///
-/// A file gets its name only once its checksum is right. An interrupted download resumes where it stopped.
+/// A downloaded file gets its name only once its checksum is right. An interrupted download resumes where it stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
+    lopa data describe network.toml\n  \
     lopa data list\n  \
     lopa data fetch mnist --dir data/mnist\n  \
     lopa data check mnist --dir data/mnist\n\n\
@@ -23,7 +26,15 @@ pub(crate) struct Data {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lists the data sets with their sizes, terms and sources.
+    /// Prints what was understood of the data that an experiment file names.
+    ///
+    /// Nothing is trained: this shows the label and its classes, how many samples each node has, and the range of every
+    /// feature before it is scaled.
+    Describe {
+        /// Experiment file (TOML).
+        file: PathBuf,
+    },
+    /// Lists the public data sets with their sizes, terms and sources.
     List,
     /// Downloads a data set into a folder.
     Fetch {
@@ -56,6 +67,10 @@ impl Data {
     /// Runs the subcommand.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
+            Command::Describe { file } => {
+                let experiment = Experiment::read(file).map_err(Failure::input)?;
+                print(&describe(&experiment)?)
+            }
             Command::List => print(&list()),
             Command::Fetch { name, dir, mirror } => {
                 let mut set = fetch::named(name)?;

@@ -51,14 +51,12 @@ impl Demonstration {
         // Only the end is shown here.
         run.record_every = run.iterations;
         let (nodes, rounds) = (experiment.network.nodes, run.iterations);
-        let data = experiment.data.clone();
+        let data = experiment.data.recipe(0);
         let start = if let Start::Number(x0) = run.x0 { x0 } else { 0.0 };
         print(&format!(
             "{nodes} nodes on a ring. Each has {} training samples of {} features, of which {} matter.\n\
              Each node learns its own classifier; together they learn how strongly to regularise each feature.\n\n",
-            data.samples.unwrap_or_default(),
-            data.features,
-            data.relevant
+            data.samples, data.features, data.relevant
         ))?;
 
         let gt = Prepared::new(experiment)?;

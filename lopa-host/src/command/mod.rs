@@ -4,6 +4,7 @@ pub(crate) mod algorithms;
 pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demonstration;
+pub(crate) mod describe;
 #[cfg(unix)]
 pub(crate) mod fleet;
 pub(crate) mod key;

@@ -136,7 +136,7 @@ fn there(arm: &Arm) -> Result<(), Failure> {
         Some(dir) if !dir.is_dir() => Err(Failure::input(format!(
             "there is no folder {}: name its parent with --data, or run: lopa data fetch {}",
             dir.display(),
-            arm.experiment.data.source
+            arm.experiment.data.source()
         ))),
         _ => Ok(()),
     }

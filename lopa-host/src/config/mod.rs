@@ -144,13 +144,33 @@ impl Experiment {
                 "run.x0 is infinite or NaN: it must be a finite number",
             ),
             (
-                matches!(self.data.validation, Validation::Part(a) if !(a > 0.0 && a < 1.0)),
+                matches!(run.x0, Start::Random { random } if random <= 0.0),
+                "run.x0 = { random = … } must be above 0: numbers are drawn between minus it and it",
+            ),
+            (
+                self.problem.has_strengths()
+                    && matches!(run.x0, Start::Number(a) if a.abs() > 30.0),
+                "run.x0 is out of range: x holds logarithms of strengths, so it must be between -30 and 30",
+            ),
+            (
+                matches!(self.problem, ProblemTable::SharedLayer { .. })
+                    && matches!(run.x0, Start::Number(_)),
+                "run.x0 must be random for a shared layer, because units that start equal stay equal: set run.x0 = \
+                 { random = 0.1 }",
+            ),
+            (
+                matches!(self.problem, ProblemTable::Quadratic { .. }) && !self.data.is_made_up(),
+                "the table data has no effect on a quadratic, which has no samples: remove it",
+            ),
+            (
+                matches!(self.data.validation(), Validation::Part(a) if !(a > 0.0 && a < 1.0)),
                 "data.validation is out of range: it must be above 0 and below 1, or \"same\"",
             ),
         ];
         if let Some((_, what)) = unusable.iter().find(|(wrong, _)| *wrong) {
             return Err(ConfigError::Value((*what).into()));
         }
+        self.data.check().map_err(|error| ConfigError::Value(error.to_string()))?;
         if let Some(links) = &self.links {
             links.check()?;
         }

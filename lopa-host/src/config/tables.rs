@@ -64,6 +64,12 @@ pub enum ProblemTable {
 }
 
 impl ProblemTable {
+    /// Whether the shared variable holds logarithms of regularisation strengths.
+    #[must_use]
+    pub const fn has_strengths(&self) -> bool {
+        matches!(self, Self::Logistic {} | Self::Ridge {})
+    }
+
     /// The labels it learns from; none for a quadratic, which has no samples.
     #[must_use]
     pub const fn labels(&self) -> Option<LabelKind> {

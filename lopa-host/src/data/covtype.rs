@@ -56,7 +56,7 @@ pub fn read(file: impl AsRef<Path>) -> Result<Table, FileError> {
         labels.push(label.ok_or_else(|| not_a_label(excerpt(cell), "1 to 7"))? - 1);
         Ok(())
     };
-    let values = csv::numbers(file.as_ref(), Some(WIDTH + 1), WIDTH, label)?;
+    let values = csv::numbers(file.as_ref(), WIDTH + 1, WIDTH, label)?;
     let classes = (1_i16..).zip(CLASSES).map(|(label, name)| Class::new(label, name)).collect();
     Ok(Table::trusted(Values::Floats(values), WIDTH, Targets::Class(labels), classes))
 }

@@ -1,85 +1,370 @@
-//! Numbers separated by commas: one sample per row, the label first.
+//! CSV files, as spreadsheets and data frames write them: one sample per row.
 //!
-//! If no cell of the first row is a number, it is a header and skipped. So are blank lines; white space and quotes around
-//! a number are allowed.
+//! Cells are separated by commas, semicolons or tabs, whichever the first line has most of, and may be quoted. The
+//! first row is a header if no cell of it is a number. [`Columns`] says which column is the label, which one names the
+//! node, and which ones to ignore; all others are features.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use ::csv::{ErrorKind, ReaderBuilder, StringRecord, Trim};
 use lopa_core::samples::LabelKind;
+use serde::{Deserialize, Serialize};
 
-use super::error::{EMPTY, FileError, NO_FEATURES, too_large};
-use super::reader::MOST_VALUES;
-use super::table::{Table, Values};
-use super::text::{Column, Lines, bare, number};
+use super::error::{EMPTY, FileError, NO_FEATURES, Place, too_large};
+use super::labels::{Labels, sorted};
+use super::reader::{MOST_VALUES, Reader};
+use super::table::{Owners, Table, Values};
+use super::text::{excerpt, is_missing, number};
+use crate::words;
 
-/// Reads a file. `labels` says what the first column is: two classes (0 and 1, or -1 and +1), classes (0 to
-/// 255), or real targets.
+/// What the columns of a file are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Columns {
+    /// Whether the first row names the columns; if not given, it does if no cell of it is a number.
+    pub header: Option<bool>,
+    /// The label; if not given, the last column of a file with a header, and the first of one without.
+    pub label: Option<Column>,
+    /// The column that tells which node a sample belongs to.
+    pub node: Option<Column>,
+    /// Columns to leave out.
+    pub ignore: Vec<Column>,
+}
+
+/// A column, by its name or its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "a column must be a name, or a number counted from 1")]
+pub enum Column {
+    /// Counted from 1.
+    Number(usize),
+    /// As in the header.
+    Name(String),
+}
+
+/// Reads a file. `labels` says what the labels are: classes with any name, of which a two-class problem takes two, or
+/// numbers.
 ///
 /// # Errors
 /// Names the file, line and column of what is wrong.
 ///
 /// ```
 /// use lopa_core::samples::LabelKind;
+/// use lopa_host::data::csv::{Column, Columns, read};
 /// let dir = tempfile::tempdir()?;
-/// let file = dir.path().join("train.csv");
-/// std::fs::write(&file, "label,height,width\n-1,0.5,2\n+1,0.25,1e3\n")?;
-/// let table = lopa_host::data::csv::read(&file, LabelKind::Binary)?;
-/// assert_eq!((table.len(), table.width()), (2, 2));
-/// assert_eq!(table.samples(LabelKind::Binary)?.label(0), -1.0);
+/// let file = dir.path().join("patients.csv");
+/// std::fs::write(&file, "age,pulse,clinic,state\n61,80,north,ill\n34,65,south,healthy\n")?;
+/// let columns = Columns { node: Some(Column::Name("clinic".into())), ..Columns::default() };
+/// let table = read(&file, &columns, LabelKind::Binary)?;
+/// assert_eq!((table.len(), table.names().join(" ")), (2, "age pulse".into()));
+/// assert_eq!(table.classes()[1].name, "ill");
+/// assert_eq!(table.samples(LabelKind::Binary)?.label(0), 1.0);
 ///
-/// std::fs::write(&file, "1,0.5\n0,nan\n")?;
-/// let error = lopa_host::data::csv::read(&file, LabelKind::Binary).unwrap_err();
-/// assert!(error.to_string().contains("line 2, column 2: nan is not finite"));
+/// std::fs::write(&file, "age,pulse,state\n61,high,ill\n")?;
+/// let error = read(&file, &Columns::default(), LabelKind::Binary).unwrap_err();
+/// assert!(error.to_string().contains("line 2, column 2: pulse = \"high\" is not a number"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read(file: impl AsRef<Path>, labels: LabelKind) -> Result<Table, FileError> {
-    let mut labels = Column::new(labels);
-    let values = numbers(file.as_ref(), None, 0, |cell| labels.push(cell))?;
-    let width = values.len() / labels.len();
-    let (targets, classes) = labels.finish();
-    Ok(Table::trusted(Values::Floats(values), width, targets, classes))
+pub fn read(
+    file: impl AsRef<Path>,
+    columns: &Columns,
+    labels: LabelKind,
+) -> Result<Table, FileError> {
+    let mut rows = Rows::open(file.as_ref())?;
+    let table = table(&mut rows, columns, Labels::new(labels));
+    table.map_err(|error| rows.reader.get_mut().blame(error))
 }
 
-/// The features of a file, row after row; `label` gets the cells of the column `at`. With a number of `columns` the file
-/// has no header.
+fn table(rows: &mut Rows, columns: &Columns, mut labels: Labels) -> Result<Table, FileError> {
+    if !rows.advance()? {
+        return Err(rows.file(EMPTY));
+    }
+    let layout = Layout::new(rows, columns)?;
+    let (mut values, mut owners) = (Vec::new(), Vec::new());
+    let mut more = layout.header.is_none() || rows.advance()?;
+    while more {
+        rows.check(layout.columns, values.len())?;
+        let missing = |column| {
+            let what =
+                format!("{}is missing: fill it in or leave the sample out", layout.named(column));
+            rows.cell(column, what)
+        };
+        for &column in &layout.features {
+            let cell = rows.text(column);
+            if is_missing(cell) {
+                return Err(missing(column));
+            }
+            values.push(number(cell).map_err(|what| layout.refuse(rows, column, &what))?);
+        }
+        let label = labels.push(rows.text(layout.label));
+        label.map_err(|what| rows.cell(layout.label, what))?;
+        if let Some(column) = layout.node {
+            let owner = rows.text(column);
+            if is_missing(owner) {
+                return Err(missing(column));
+            }
+            owners.push(owner.to_owned());
+        }
+        more = rows.advance()?;
+    }
+    if labels.len() == 0 {
+        return Err(rows.file(EMPTY));
+    }
+    let (targets, classes) = labels.finish();
+    let names = layout.names();
+    let table = Table::trusted(Values::Floats(values), layout.features.len(), targets, classes);
+    let table = table.with_names(names);
+    Ok(if layout.node.is_some() { table.with_owners(Owners::new(&owners)) } else { table })
+}
+
+/// The numbers of a file without a header, row after row; `label` gets the cells of the column `at`.
 pub(super) fn numbers(
     file: &Path,
-    mut columns: Option<usize>,
+    columns: usize,
     at: usize,
     mut label: impl FnMut(&str) -> Result<(), String>,
 ) -> Result<Vec<f32>, FileError> {
-    let mut lines = Lines::open(file)?;
-    let (mut values, mut maybe_header) = (Vec::new(), columns.is_none());
-    while lines.advance()? {
-        let text = lines.text()?;
-        let found = text.split(',').count();
-        let expected = *columns.get_or_insert(found);
-        if found != expected {
-            let row = format!("{found} cells where the first row has {expected}");
-            return Err(lines.line(row + ": every row needs the same number"));
-        }
-        if expected < 2 {
-            return Err(lines.line(NO_FEATURES));
-        }
-        if std::mem::take(&mut maybe_header) && is_header(text) {
-            continue;
-        }
-        if values.len() > MOST_VALUES.saturating_sub(expected) {
-            return Err(lines.line(too_large("the number of values", MOST_VALUES)));
-        }
-        for (column, cell) in text.split(',').map(bare).enumerate() {
+    let mut rows = Rows::open(file)?;
+    let mut values = Vec::new();
+    while rows.advance()? {
+        rows.check(columns, values.len())?;
+        for (column, cell) in rows.record.iter().enumerate() {
             let read = match column == at {
                 true => label(cell),
                 false => number(cell).map(|value| values.push(value)),
             };
-            read.map_err(|what| lines.cell(column, what))?;
+            read.map_err(|what| rows.cell(column, what))?;
         }
     }
-    if values.is_empty() { Err(lines.file(EMPTY)) } else { Ok(values) }
+    if values.is_empty() { Err(rows.file(EMPTY)) } else { Ok(values) }
 }
 
-/// No cell is a number, and at least one is not blank.
-fn is_header(text: &str) -> bool {
-    text.split(',').map(bare).all(|cell| cell.parse::<f32>().is_err())
-        && text.split(',').any(|cell| !bare(cell).is_empty())
+/// The rows of a file that are not blank, one at a time.
+struct Rows {
+    reader: ::csv::Reader<Reader>,
+    record: StringRecord,
+}
+
+impl Rows {
+    fn open(file: &Path) -> Result<Self, FileError> {
+        let mut reader = Reader::open(file)?;
+        let separator = separator(reader.first_line()?);
+        let mut builder = ReaderBuilder::new();
+        builder.has_headers(false).flexible(true).trim(Trim::All).delimiter(separator);
+        Ok(Self { reader: builder.from_reader(reader), record: StringRecord::new() })
+    }
+
+    /// Goes to the next row that is not blank; false at the end.
+    fn advance(&mut self) -> Result<bool, FileError> {
+        loop {
+            self.reader.get_mut().allow_line();
+            match self.reader.read_record(&mut self.record) {
+                Ok(false) => return Ok(false),
+                Ok(true) if self.record.iter().all(str::is_empty) => {}
+                Ok(true) => return Ok(true),
+                Err(error) => return Err(self.refused(&error)),
+            }
+        }
+    }
+
+    fn refused(&self, error: &::csv::Error) -> FileError {
+        let reader = self.reader.get_ref();
+        match error.kind() {
+            ErrorKind::Io(error) => reader.io(error),
+            ErrorKind::Utf8 { pos, .. } => {
+                let line = pos.as_ref().map_or(0, ::csv::Position::line);
+                reader.error(Place::Line(line), "is not text in UTF-8: expected lines of numbers")
+            }
+            _ => reader.error(Place::File, error.to_string()),
+        }
+    }
+
+    fn text(&self, column: usize) -> &str {
+        self.record.get(column).unwrap_or_default()
+    }
+
+    /// Refuses a row with another number of cells, and more values than there may be.
+    fn check(&self, columns: usize, values: usize) -> Result<(), FileError> {
+        let found = self.record.len();
+        if found != columns {
+            let row = format!("{found} cells where the first row has {columns}");
+            return Err(self.row(row + ": every row needs the same number"));
+        }
+        if values > MOST_VALUES.saturating_sub(columns) {
+            return Err(self.row(too_large("the number of values", MOST_VALUES)));
+        }
+        Ok(())
+    }
+
+    fn file(&self, what: impl Into<String>) -> FileError {
+        self.reader.get_ref().error(Place::File, what)
+    }
+
+    /// The line of the row: where the reader is, less the newline it went over. The row's own position is that of the
+    /// blank lines in front of it.
+    fn line(&self) -> u64 {
+        self.reader.position().line() - 1
+    }
+
+    fn row(&self, what: impl Into<String>) -> FileError {
+        self.reader.get_ref().error(Place::Line(self.line()), what)
+    }
+
+    /// An error in a column, counted from 0 here and from 1 in the error.
+    fn cell(&self, column: usize, what: impl Into<String>) -> FileError {
+        self.reader.get_ref().error(Place::Cell(self.line(), column + 1), what)
+    }
+}
+
+/// What separates cells: whichever of the usual characters a line has most of, a comma if none.
+fn separator(line: &[u8]) -> u8 {
+    let count = |separator: &u8| line.iter().filter(|&byte| byte == separator).count();
+    // Of equals, the last is the largest.
+    [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
+}
+
+/// What each column of a file is.
+struct Layout {
+    header: Option<Vec<String>>,
+    columns: usize,
+    label: usize,
+    node: Option<usize>,
+    features: Vec<usize>,
+}
+
+impl Layout {
+    /// From the first row, which may be a header.
+    fn new(rows: &Rows, wanted: &Columns) -> Result<Self, FileError> {
+        let columns = rows.record.len();
+        let header = match wanted.header {
+            Some(header) => header,
+            None => is_header(rows)?,
+        };
+        let names: Vec<String> = rows.record.iter().map(str::to_owned).collect();
+        let find = |column: &Column, key: &str| {
+            match column {
+            Column::Number(number) if (1..=columns).contains(number) => Ok(number - 1),
+            Column::Number(number) => Err(rows.file(format!(
+                "data.{key} = {number}, but the file has columns 1 to {columns}"
+            ))),
+            Column::Name(name) if !header => Err(rows.file(format!(
+                "data.{key} = \"{name}\" needs a header, but the first row is a sample: give the column's number, \
+                 counted from 1"
+            ))),
+            Column::Name(name) => by_name(&names, name).map_err(|what| rows.file(format!("data.{key}: {what}"))),
+        }
+        };
+        let node = wanted.node.as_ref().map(|column| find(column, "node")).transpose()?;
+        let ignored = wanted.ignore.iter().map(|column| find(column, "ignore"));
+        let ignored: Vec<usize> = ignored.collect::<Result<_, _>>()?;
+        let free = |column: &usize| Some(*column) != node && !ignored.contains(column);
+        let label = match &wanted.label {
+            Some(column) => find(column, "label")?,
+            None if header => (0..columns).rfind(free).unwrap_or(0),
+            None => (0..columns).find(free).unwrap_or(0),
+        };
+        if !free(&label) {
+            let what =
+                format!("column {} is the label, so it cannot be the node or ignored", label + 1);
+            return Err(rows.file(what));
+        }
+        let features: Vec<usize> = (0..columns).filter(free).filter(|&c| c != label).collect();
+        if features.is_empty() {
+            return Err(rows.row(NO_FEATURES));
+        }
+        let unnamed = features.iter().find(|&&column| header && names[column].is_empty());
+        if let Some(column) = unnamed {
+            let number = column + 1;
+            return Err(rows.cell(
+                *column,
+                format!(
+                    "the column has no name: if it counts rows, as data frames do, leave it out with ignore = [{number}]"
+                ),
+            ));
+        }
+        Ok(Self { header: header.then_some(names), columns, label, node, features })
+    }
+
+    /// The names of the features; none without a header.
+    fn names(&self) -> Arc<[String]> {
+        let names = self.header.as_ref();
+        names
+            .map_or(Arc::new([]), |names| self.features.iter().map(|&c| names[c].clone()).collect())
+    }
+
+    /// A column's name and a blank, if it has one.
+    fn named(&self, column: usize) -> String {
+        self.header.as_ref().map_or_else(String::new, |names| format!("{} ", names[column]))
+    }
+
+    /// A cell that should be a number, and is not.
+    fn refuse(&self, rows: &Rows, column: usize, what: &str) -> FileError {
+        let cell = rows.text(column);
+        let word = cell.chars().any(char::is_alphabetic) && cell.parse::<f32>().is_err();
+        let Some(names) = self.header.as_ref().filter(|_| word) else {
+            return rows.cell(column, what);
+        };
+        let (name, cell) = (&names[column], excerpt(cell));
+        rows.cell(
+            column,
+            format!(
+                "{name} = \"{cell}\" is not a number: put numbers in place of words, or leave the column out with \
+                 ignore = [\"{name}\"]"
+            ),
+        )
+    }
+}
+
+/// Whether the first row names columns: no cell of it is a number, or it would be a sample.
+fn is_header(rows: &Rows) -> Result<bool, FileError> {
+    let value = |cell: &str| cell.parse::<f32>().ok();
+    let numbers: Vec<(usize, f32)> =
+        rows.record.iter().enumerate().filter_map(|(at, cell)| Some((at, value(cell)?))).collect();
+    // Columns without names are counted by data frames, from 0 or after an index.
+    let counted = |first: f32| numbers.iter().all(|&(at, number)| number == at as f32 + first);
+    if numbers.len() > 2 && (counted(0.0) || counted(1.0) || counted(-1.0)) {
+        let what = "could be a header or a sample: say which with header = true or header = false";
+        return Err(rows.row(what));
+    }
+    Ok(numbers.is_empty())
+}
+
+/// The place of a name among columns.
+fn by_name(names: &[String], name: &str) -> Result<usize, String> {
+    let mut found = names.iter().enumerate().filter(|(_, other)| *other == name);
+    match (found.next(), found.next()) {
+        (Some((at, _)), None) => Ok(at),
+        (Some(_), Some(_)) => {
+            Err(format!("two columns are called \"{name}\": give the number, counted from 1"))
+        }
+        (None, _) => {
+            let near = words::nearest(name, names.iter().map(String::as_str));
+            let hint = match near {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("the columns are {}", excerpt_list(names)),
+            };
+            Err(format!("no column is called \"{name}\": {hint}"))
+        }
+    }
+}
+
+/// The first of many names.
+fn excerpt_list(names: &[String]) -> String {
+    let some: Vec<String> =
+        names.iter().take(12).map(|name| format!("\"{}\"", excerpt(name))).collect();
+    let more = if names.len() > 12 { ", …" } else { "" };
+    some.join(", ") + more
+}
+
+impl Owners {
+    /// Nodes in the order of their names: by value if all are numbers, otherwise as text.
+    fn new(rows: &[String]) -> Self {
+        let mut names: Vec<String> = rows.to_vec();
+        names.sort();
+        names.dedup();
+        let names = sorted(names);
+        let place: std::collections::HashMap<&str, u32> =
+            names.iter().map(String::as_str).zip(0..).collect();
+        let of = rows.iter().map(|name| place[name.as_str()]).collect();
+        Self { names: names.into(), of }
+    }
 }

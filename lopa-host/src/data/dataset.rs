@@ -3,7 +3,7 @@
 use lopa_core::draw::Draws;
 
 use super::error::DataError;
-use super::table::{Table, Targets, Values, same_width};
+use super::table::{Class, Table, Values, same_width};
 use crate::chance::shuffled;
 use crate::purposes;
 
@@ -27,23 +27,30 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Combines two parts. Where labels are numbers without a name, both get the classes of the part that has more.
+    /// Combines two parts. Both get the classes of either.
     ///
     /// # Errors
-    /// Refuses parts of different widths, encodings or classes.
-    pub fn new(train: Table, test: Option<Table>) -> Result<Self, DataError> {
-        let Some(test) = test else { return Ok(Self { train, test: None }) };
-        same_width(train.width(), test.width())?;
-        let bytes = |table: &Table| matches!(table.values(), Values::Bytes(_));
-        let real = |table: &Table| matches!(table.targets(), Targets::Real(_));
-        let (a, b) = (train.shared_classes(), test.shared_classes());
-        let all = if a.len() < b.len() { b.clone() } else { a.clone() };
-        let fit = all.starts_with(&a) && all.starts_with(&b);
-        if bytes(&train) != bytes(&test) || real(&train) != real(&test) || !fit {
-            let what = "training and test samples differ in their classes or encoding: they do not belong together";
-            return Err(DataError::Table(what.into()));
+    /// Refuses parts of different widths, encodings or feature names, and without a class in common.
+    pub fn new(mut train: Table, mut test: Option<Table>) -> Result<Self, DataError> {
+        if let Some(test) = &mut test {
+            same_width(train.width(), test.width())?;
+            let bytes = |table: &Table| matches!(table.values(), Values::Bytes(_));
+            let common = |class: &Class| test.classes().contains(class);
+            let classes = match (train.labels(), test.labels()) {
+                (Some(_), Some(_)) => train.classes().iter().any(common),
+                (labels, other) => labels.is_none() == other.is_none(),
+            };
+            let names = train.names().is_empty()
+                || test.names().is_empty()
+                || train.names() == test.names();
+            if bytes(&train) != bytes(test) || !classes || !names {
+                let what = "training and test samples differ in their columns, classes or encoding: they do not \
+                            belong together";
+                return Err(DataError::Table(what.into()));
+            }
+            Table::unite([&mut train, test])?;
         }
-        Ok(Self { train: train.with_classes(all.clone()), test: Some(test.with_classes(all)) })
+        Ok(Self { train, test })
     }
 
     /// The samples of the named classes alone, in both parts; see [`Table::pick`].

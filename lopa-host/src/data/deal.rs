@@ -9,7 +9,7 @@ use super::error::DataError;
 use super::partition::{LEAST, Partition, Pool};
 use super::shard::Shard;
 use super::source::Validation;
-use super::table::Table;
+use super::table::{Owners, Table};
 use crate::chance::{self, shuffled};
 use crate::purposes;
 
@@ -146,6 +146,60 @@ impl Deal {
             Ok(shard)
         };
         (0..).zip(&shares).map(shard).collect()
+    }
+
+    /// The shards of samples whose file says which node each belongs to. Without a test part, a sixth of each node's samples
+    /// is held out.
+    ///
+    /// # Errors
+    /// Says which node has too few samples.
+    pub fn owned(&self, data: &Dataset, owners: &Owners) -> Result<Vec<Shard>, DataError> {
+        let Dataset { train, test } = data;
+        let names = &owners.names;
+        if names.len() != self.nodes as usize {
+            return Err(DataError::Deal(format!(
+                "the file names {} nodes, but network.nodes is {}: set network.nodes = {}",
+                names.len(),
+                self.nodes,
+                names.len()
+            )));
+        }
+        let rows_of = |owners: &Owners, name: &str| -> Vec<u32> {
+            let place = owners.names.iter().position(|other| other == name).map(|at| at as u32);
+            (0..)
+                .zip(&owners.of)
+                .filter(|(_, of)| Some(**of) == place)
+                .map(|(row, _)| row)
+                .collect()
+        };
+        let shard = |(node, name): (u32, &String)| {
+            let mut rows = rows_of(owners, name);
+            let test = match test {
+                Some(test) => {
+                    let rows =
+                        test.owners().map(|owners| rows_of(owners, name)).unwrap_or_default();
+                    if rows.is_empty() {
+                        return Err(DataError::Deal(format!(
+                            "the test file has no samples of node \"{name}\""
+                        )));
+                    }
+                    test.gather(&rows)
+                }
+                None => {
+                    let mut stream = Draws { seed: self.seed, node }.stream(0, purposes::HOLD_OUT);
+                    chance::shuffle(&mut rows, &mut stream);
+                    let left = rows.len() - (rows.len() / 6).max(1);
+                    train.gather(&rows.split_off(left))
+                }
+            };
+            let share = self.cut(node, rows).map_err(|error| match error {
+                DataError::Deal(what) => DataError::Deal(format!("node \"{name}\": {what}")),
+                other => other,
+            })?;
+            let (validation, train) = (train.gather(&share.validation), train.gather(&share.train));
+            Ok(Shard { train, validation, test: Some(Arc::new(test)) })
+        };
+        (0..).zip(names.iter()).map(shard).collect()
     }
 
     /// As many test samples as possible with classes in the proportions of `counts`.

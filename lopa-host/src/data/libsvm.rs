@@ -7,9 +7,10 @@ use std::path::Path;
 use lopa_core::samples::LabelKind;
 
 use super::error::{EMPTY, FileError, NO_FEATURES, Place, other_width, too_large};
+use super::labels::Labels;
 use super::reader::MOST_VALUES;
 use super::table::{Table, Values};
-use super::text::{Column, Lines, excerpt, number};
+use super::text::{Lines, excerpt, number};
 
 /// Zeros that a file may always imply: a table of this size costs nothing.
 const FREE_VALUES: usize = 1 << 20;
@@ -41,7 +42,11 @@ pub fn read(
     width: Option<usize>,
 ) -> Result<Table, FileError> {
     let mut lines = Lines::open(file.as_ref())?;
-    let mut labels = Column::new(labels);
+    let table = table(&mut lines, Labels::new(labels), width);
+    table.map_err(|error| lines.blame(error))
+}
+
+fn table(lines: &mut Lines, mut labels: Labels, width: Option<usize>) -> Result<Table, FileError> {
     // (row, index, value): dense only once the width is known.
     let mut entries: Vec<(u32, u32, f32)> = Vec::new();
     // The widest sample, and its line.
@@ -93,7 +98,7 @@ pub fn read(
     let size = size.ok_or_else(|| lines.file(too_large("samples times features", MOST_VALUES)))?;
     if size > limit {
         let what = too_large("the number of zeros that this index implies", limit);
-        return Err(FileError::new(file.as_ref(), Place::Line(widest), what));
+        return Err(lines.at(Place::Line(widest), what));
     }
     let mut values = vec![0.0; size];
     for (row, index, value) in entries {

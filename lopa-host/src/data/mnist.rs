@@ -19,8 +19,7 @@ use std::path::Path;
 use super::dataset::Dataset;
 use super::error::{EMPTY, FileError, Place, not_a_label, other_width, too_large};
 use super::reader::{MOST_VALUES, Reader, need};
-use super::table::{Table, Targets, Values};
-use super::text::numbered;
+use super::table::{Class, Table, Targets, Values};
 
 /// An IDX file of unsigned bytes with three dimensions, and with one.
 const IMAGES: u32 = 2051;
@@ -65,7 +64,8 @@ pub fn read(images: impl AsRef<Path>, labels: impl AsRef<Path>) -> Result<Table,
     if let Some(row) = classes.iter().position(|&label| label > 9) {
         return refuse(Place::Record(row), not_a_label(classes[row], "0 to 9"));
     }
-    Ok(Table::trusted(Values::Bytes(pixels), rows * columns, Targets::Class(classes), numbered(9)))
+    let digits = (0..=9).map(|digit| Class::new(digit, &digit.to_string())).collect();
+    Ok(Table::trusted(Values::Bytes(pixels), rows * columns, Targets::Class(classes), digits))
 }
 
 /// The bytes and the dimensions of an IDX file. Memory grows with the data, not with what the header claims.

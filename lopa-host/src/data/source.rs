@@ -6,56 +6,50 @@ use std::path::{Path, PathBuf};
 use lopa_core::samples::LabelKind;
 use serde::{Deserialize, Serialize};
 
+use super::csv::{self, Column, Columns};
+use super::reader::MOST_VALUES;
 use super::{
-    DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, cifar, covtype, csv,
+    DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, Values, cifar, covtype,
     folders, libsvm, mnist, standardise, synthetic::Recipe,
 };
 use crate::words::word;
 
 /// The table `data`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataTable {
-    /// Where samples come from.
-    pub source: Source,
+    /// Where samples come from; if not given, from `file` or `dir`, and synthetic without either.
+    pub source: Option<Source>,
     /// The folder of the files; for "csv", one with a folder per node.
     pub dir: Option<PathBuf>,
     /// For "csv" and "libsvm": one file for all nodes.
     pub file: Option<PathBuf>,
     /// For "csv" and "libsvm": a file of test samples; without it, a sixth of the samples is held out.
     pub test_file: Option<PathBuf>,
+    /// For "csv": the column of labels, by name or number; the last column if there is a header, otherwise the first.
+    pub label: Option<Column>,
+    /// For "csv": the column that tells which node a sample belongs to.
+    pub node: Option<Column>,
+    /// For "csv": columns to leave out.
+    pub ignore: Option<Vec<Column>>,
+    /// For "csv": whether the first row names the columns; if not given, it does if no cell of it is a number.
+    pub header: Option<bool>,
     /// The classes to learn, by number or name; all if none are named.
-    pub classes: Vec<String>,
-    /// How many samples to use in all; all of them if not given. For synthetic data: training samples per node.
+    pub classes: Option<Vec<String>>,
+    /// How many samples to use in all; all of them if not given. For synthetic data: training samples per node, 40 if
+    /// not given.
     pub samples: Option<usize>,
     /// How samples are dealt out to nodes.
-    pub partition: Partition,
+    pub partition: Option<Partition>,
     /// The part of a node's samples that is for the outer problem only, or "same": both levels use all of them.
-    pub validation: Validation,
-    /// Whether features are scaled to mean 0 and deviation 1. Pixels and folders per node are left as they are.
-    pub standardise: bool,
-    /// For synthetic data: features of a sample.
-    pub features: usize,
-    /// For synthetic data: how many of them matter.
-    pub relevant: usize,
-}
-
-impl Default for DataTable {
-    fn default() -> Self {
-        Self {
-            source: Source::default(),
-            dir: None,
-            file: None,
-            test_file: None,
-            classes: Vec::new(),
-            samples: None,
-            partition: Partition::default(),
-            validation: Validation::default(),
-            standardise: true,
-            features: 24,
-            relevant: 4,
-        }
-    }
+    pub validation: Option<Validation>,
+    /// Whether features are scaled to mean 0 and deviation 1, which they are if not given; files of folders per node are
+    /// not, and pixels never.
+    pub standardise: Option<bool>,
+    /// For synthetic data: features of a sample, 24 if not given.
+    pub features: Option<usize>,
+    /// For synthetic data: how many of them matter, 4 if not given.
+    pub relevant: Option<usize>,
 }
 
 /// Where samples come from; written as in a file.
@@ -111,6 +105,94 @@ impl Default for Validation {
 }
 
 impl DataTable {
+    /// Where samples come from.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        let sparse = |file: &Path| {
+            file.extension().is_some_and(|end| ["svm", "libsvm"].contains(&&*end.to_string_lossy()))
+        };
+        self.source.unwrap_or(match (&self.file, &self.dir) {
+            (Some(file), _) if sparse(file) => Source::Libsvm,
+            (None, None) => Source::Synthetic,
+            _ => Source::Csv,
+        })
+    }
+
+    /// How samples are dealt out to nodes.
+    #[must_use]
+    pub fn partition(&self) -> Partition {
+        self.partition.unwrap_or_default()
+    }
+
+    /// What the outer problem has.
+    #[must_use]
+    pub fn validation(&self) -> Validation {
+        self.validation.unwrap_or_default()
+    }
+
+    /// How synthetic samples are made.
+    #[must_use]
+    pub fn recipe(&self, seed: u64) -> Recipe {
+        let (features, relevant) = (self.features.unwrap_or(24), self.relevant.unwrap_or(4));
+        Recipe { features, relevant, samples: self.samples.unwrap_or(40), seed }
+    }
+
+    /// Whether nothing is said about samples, except that they are synthetic.
+    pub(crate) fn is_made_up(&self) -> bool {
+        let source = Some(Source::Synthetic);
+        Self { source, ..self.clone() } == Self { source, ..Self::default() }
+            && self.source() == Source::Synthetic
+    }
+
+    /// Whether features that are not pixels are scaled.
+    #[must_use]
+    pub fn scales(&self) -> bool {
+        self.source() != Source::Synthetic && self.standardise.unwrap_or(!self.in_folders())
+    }
+
+    /// Whether every node has a folder with files of its own.
+    fn in_folders(&self) -> bool {
+        self.source() == Source::Csv && self.file.is_none()
+    }
+
+    /// Refuses keys without effect: they would be reported as used.
+    ///
+    /// # Errors
+    /// Names the key.
+    pub(crate) fn check(&self) -> Result<(), DataError> {
+        let source = self.source();
+        let (made, folders) = (source == Source::Synthetic, self.in_folders());
+        let (csv, owned) = (source == Source::Csv, self.node.is_some());
+        let dealt = !made && !folders;
+        let pixels = matches!(source, Source::Mnist | Source::Cifar10);
+        let keys = [
+            ("dir", self.dir.is_some(), source.is_public() || folders),
+            ("file", self.file.is_some(), csv || source == Source::Libsvm),
+            ("test_file", self.test_file.is_some(), dealt && !source.is_public()),
+            ("label", self.label.is_some(), csv),
+            ("node", owned, csv && dealt),
+            ("ignore", self.ignore.is_some(), csv),
+            ("header", self.header.is_some(), csv),
+            ("classes", self.classes.is_some(), dealt),
+            ("samples", self.samples.is_some(), made || (dealt && !owned)),
+            ("partition", self.partition.is_some(), dealt && !owned),
+            ("validation", self.validation.is_some(), dealt),
+            ("standardise", self.standardise.is_some(), !made && !pixels),
+            ("features", self.features.is_some(), made),
+            ("relevant", self.relevant.is_some(), made),
+        ];
+        let Some((key, ..)) = keys.into_iter().find(|(_, given, used)| *given && !used) else {
+            return Ok(());
+        };
+        let what = match () {
+            () if folders => "files that are in folders per node".into(),
+            () if owned && csv => "samples whose node is in the file (data.node)".into(),
+            () if made => "synthetic data".into(),
+            () => format!("data.source = \"{source}\""),
+        };
+        Err(DataError::Setting(format!("data.{key} has no effect on {what}: remove it")))
+    }
+
     /// Reads or generates the samples, and deals them out.
     ///
     /// # Errors
@@ -121,57 +203,97 @@ impl DataTable {
         nodes: u32,
         seed: u64,
     ) -> Result<Vec<Shard>, DataError> {
-        let missing = |key, what| {
-            let source = self.source;
-            let what = format!("data.{key} is missing: data.source = \"{source}\" needs {what}");
-            DataError::Setting(what)
-        };
-        let dir = || self.dir.as_deref().ok_or_else(|| missing("dir", "the folder of its files"));
-        let mut dataset = match (self.source, &self.file) {
-            (Source::Synthetic, _) => return self.synthetic(nodes, seed),
-            (Source::Csv, None) => {
-                let dir = self.dir.as_deref();
-                let dir = dir.ok_or_else(|| missing("dir or data.file", "a folder or a file"))?;
-                return Ok(folders::load(dir, nodes, labels)?);
+        let mut shards = match self.source() {
+            Source::Synthetic => return self.synthetic(nodes, seed),
+            _ if self.in_folders() => {
+                let dir =
+                    self.need(self.dir.as_deref(), "dir or data.file", "a folder or a file")?;
+                folders::load(dir, nodes, &self.columns(), labels)?
             }
-            (Source::Csv, Some(file)) => self.files(file, |file, _| csv::read(file, labels))?,
-            (Source::Libsvm, None) => return Err(missing("file", "a file")),
-            (Source::Libsvm, Some(file)) => {
-                self.files(file, |file, width| libsvm::read(file, labels, width))?
-            }
-            (Source::Mnist, _) => mnist::load(dir()?)?,
-            (Source::Cifar10, _) => cifar::load(dir()?)?,
-            (Source::Covtype, _) => Dataset::new(covtype::load(dir()?)?, None)?,
+            _ => self.deal(self.dataset(labels)?, nodes, seed)?,
         };
-        if !self.classes.is_empty() {
-            let names: Vec<&str> = self.classes.iter().map(String::as_str).collect();
-            dataset = dataset.pick(&names)?;
-        }
-        if dataset.test.is_none() {
-            let sixth = dataset.train.len() / 6;
-            dataset = dataset.hold_out(sixth, seed)?;
-        }
-        let partition = self.partition;
-        // Where nodes see different classes, each is tested on its own mixture.
-        let test = if partition == Partition::Iid { TestPart::Common } else { TestPart::Matched };
-        let Self { samples, validation, .. } = *self;
-        let deal = Deal { nodes, partition, samples, validation, test, seed };
-        let mut shards = deal.shards(dataset)?;
-        if self.standardise {
+        worth_learning(&shards)?;
+        if self.scales() {
             standardise(&mut shards)?;
         }
         Ok(shards)
     }
 
+    /// All samples, before they are dealt out.
+    fn dataset(&self, labels: LabelKind) -> Result<Dataset, DataError> {
+        let dir = || self.need(self.dir.as_deref(), "dir", "the folder of its files");
+        let file = || self.need(self.file.as_deref(), "file", "a file");
+        let dataset = match self.source() {
+            Source::Mnist => mnist::load(dir()?)?,
+            Source::Cifar10 => cifar::load(dir()?)?,
+            Source::Covtype => Dataset::new(covtype::load(dir()?)?, None)?,
+            Source::Libsvm => {
+                self.files(file()?, |file, width| libsvm::read(file, labels, width))?
+            }
+            Source::Csv | Source::Synthetic => {
+                let columns = self.columns();
+                self.files(file()?, |file, _| csv::read(file, &columns, labels))?
+            }
+        };
+        match &self.classes {
+            Some(names) if !names.is_empty() => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                dataset.pick(&names)
+            }
+            _ => Ok(dataset),
+        }
+    }
+
+    fn deal(&self, mut data: Dataset, nodes: u32, seed: u64) -> Result<Vec<Shard>, DataError> {
+        let (partition, validation) = (self.partition(), self.validation());
+        // Where nodes see different classes, each is tested on its own mixture.
+        let test = if partition == Partition::Iid { TestPart::Common } else { TestPart::Matched };
+        let deal = Deal { nodes, partition, samples: self.samples, validation, test, seed };
+        if let Some(owners) = data.train.owners() {
+            return deal.owned(&data, owners);
+        }
+        if data.test.is_none() {
+            let sixth = data.train.len() / 6;
+            data = data.hold_out(sixth, seed)?;
+        }
+        deal.shards(data)
+    }
+
+    fn columns(&self) -> Columns {
+        let Self { header, label, node, ignore, .. } = self.clone();
+        Columns { header, label, node, ignore: ignore.unwrap_or_default() }
+    }
+
+    fn need<'a>(
+        &self,
+        path: Option<&'a Path>,
+        key: &str,
+        what: &str,
+    ) -> Result<&'a Path, DataError> {
+        path.ok_or_else(|| {
+            let source = self.source();
+            let what = format!("data.{key} is missing: data.source = \"{source}\" needs {what}");
+            DataError::Setting(what)
+        })
+    }
+
     fn synthetic(&self, nodes: u32, seed: u64) -> Result<Vec<Shard>, DataError> {
-        let (features, relevant) = (self.features, self.relevant);
+        let recipe = self.recipe(seed);
+        let Recipe { features, relevant, samples, .. } = recipe;
         if features == 0 || relevant > features {
             return Err(DataError::Setting(format!(
                 "data.features = {features} and data.relevant = {relevant}: at least one feature is needed, and at \
                  most all of them can be relevant"
             )));
         }
-        let recipe = Recipe { features, relevant, samples: self.samples.unwrap_or(40), seed };
+        let values = features.checked_mul(samples).and_then(|all| all.checked_mul(nodes as usize));
+        if samples == 0 || values.is_none_or(|values| values > MOST_VALUES) {
+            return Err(DataError::Setting(format!(
+                "data.samples = {samples} for each of {nodes} nodes with {features} features: at least 1 and at most \
+                 {} are possible",
+                MOST_VALUES / features / nodes.max(1) as usize
+            )));
+        }
         Ok((0..nodes).map(|node| recipe.shard(node)).collect())
     }
 
@@ -186,4 +308,35 @@ impl DataTable {
         let test = self.test_file.as_deref().map(|file| read(file, Some(width))).transpose()?;
         Dataset::new(train, test)
     }
+}
+
+/// Refuses samples from which nothing can be learned.
+fn worth_learning(shards: &[Shard]) -> Result<(), DataError> {
+    let refuse = |what: String| Err(DataError::Table(what));
+    let tables = || shards.iter().flat_map(|shard| [&shard.train, &shard.validation]);
+    let Some(first) = tables().next() else { return Ok(()) };
+    let present = |class: usize| tables().any(|table| table.counts()[class] > 0);
+    let classes: Vec<usize> = (0..first.classes().len()).filter(|class| present(*class)).collect();
+    if let [only] = classes[..] {
+        let name = &first.classes()[only].name;
+        return refuse(format!(
+            "all samples are of class \"{name}\": at least two classes are needed"
+        ));
+    }
+    let width = first.width();
+    let changes = match first.values() {
+        Values::Bytes(values) => values[..width].iter().enumerate().any(|(at, value)| {
+            tables().any(|table| matches!(table.values(), Values::Bytes(all) if all[at..].iter().step_by(width).any(|a| a != value)))
+        }),
+        Values::Floats(values) => values[..width].iter().enumerate().any(|(at, value)| {
+            tables().any(|table| matches!(table.values(), Values::Floats(all) if all[at..].iter().step_by(width).any(|a| a != value)))
+        }),
+    };
+    if !changes {
+        return refuse(
+            "every feature has the same value in all samples: there is nothing to learn from"
+                .into(),
+        );
+    }
+    Ok(())
 }

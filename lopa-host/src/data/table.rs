@@ -1,10 +1,12 @@
 //! Samples in memory: one row of features and one label each.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError};
 
 use super::error::DataError;
+use super::labels::{classes, sorted};
 
 /// Features, row after row.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +85,17 @@ pub struct Table {
     width: usize,
     targets: Targets,
     classes: Arc<[Class]>,
+    names: Arc<[String]>,
+    owners: Option<Owners>,
+}
+
+/// Which node each sample belongs to, where a file says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owners {
+    /// The names of the nodes.
+    pub names: Arc<[String]>,
+    /// The node of every sample: its place among the names.
+    pub of: Vec<u32>,
 }
 
 impl Table {
@@ -96,7 +109,7 @@ impl Table {
         targets: Targets,
         classes: Arc<[Class]>,
     ) -> Result<Self, DataError> {
-        let table = Self { values, width, targets, classes };
+        let table = Self { values, width, targets, classes, names: Arc::new([]), owners: None };
         table.samples(match table.targets {
             Targets::Class(_) => LabelKind::Class,
             Targets::Real(_) => LabelKind::Real,
@@ -117,7 +130,19 @@ impl Table {
         classes: Arc<[Class]>,
     ) -> Self {
         debug_assert_eq!(values.len(), width * targets.len());
-        Self { values, width, targets, classes }
+        Self { values, width, targets, classes, names: Arc::new([]), owners: None }
+    }
+
+    /// The same samples, with the names of their features.
+    pub(crate) fn with_names(self, names: Arc<[String]>) -> Self {
+        debug_assert!(names.is_empty() || names.len() == self.width);
+        Self { names, ..self }
+    }
+
+    /// The same samples, each with the node it belongs to.
+    pub(crate) fn with_owners(self, owners: Owners) -> Self {
+        debug_assert_eq!(owners.of.len(), self.len());
+        Self { owners: Some(owners), ..self }
     }
 
     /// The number of samples.
@@ -136,6 +161,18 @@ impl Table {
     #[must_use]
     pub const fn width(&self) -> usize {
         self.width
+    }
+
+    /// The names of the features; none if the file does not say.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Which node each sample belongs to, if the file says so.
+    #[must_use]
+    pub const fn owners(&self) -> Option<&Owners> {
+        self.owners.as_ref()
     }
 
     /// The features as they are stored.
@@ -275,19 +312,47 @@ impl Table {
             Targets::Class(labels) => Targets::Class(copy(labels, rows, 1)),
             Targets::Real(labels) => Targets::Real(copy(labels, rows, 1)),
         };
-        Self { values, width, targets, classes: Arc::clone(&self.classes) }
+        let owners = self.owners.as_ref().map(|owners| Owners {
+            names: Arc::clone(&owners.names),
+            of: copy(&owners.of, rows, 1),
+        });
+        let (classes, names) = (Arc::clone(&self.classes), Arc::clone(&self.names));
+        Self { values, width, targets, classes, names, owners }
     }
 
-    /// The same samples with classes that other tables have too.
-    pub(crate) fn with_classes(mut self, classes: Arc<[Class]>) -> Self {
-        debug_assert!(classes.len() >= self.classes.len());
-        self.classes = classes;
-        self
-    }
-
-    /// The classes, to share them.
-    pub(crate) fn shared_classes(&self) -> Arc<[Class]> {
-        Arc::clone(&self.classes)
+    /// Gives tables that belong together the classes of all of them, found by name.
+    ///
+    /// # Errors
+    /// Refuses more classes than a label can name.
+    pub(crate) fn unite<'a>(
+        tables: impl IntoIterator<Item = &'a mut Self>,
+    ) -> Result<(), DataError> {
+        let mut tables: Vec<&mut Self> = tables.into_iter().collect();
+        let Some(first) = tables.first().map(|table| Arc::clone(&table.classes)) else {
+            return Ok(());
+        };
+        if tables.iter().all(|table| table.classes == first) {
+            return Ok(());
+        }
+        let names =
+            tables.iter().flat_map(|table| table.classes.iter().map(|class| class.name.clone()));
+        let names: BTreeSet<String> = names.collect();
+        let names = sorted(names.into_iter().collect());
+        if names.len() > 1 + usize::from(u8::MAX) {
+            let what = format!("the files name {} classes together: 256 is the limit", names.len());
+            return Err(DataError::Table(what));
+        }
+        let all = classes(&names);
+        for table in &mut tables {
+            let place =
+                |class: &Class| names.iter().position(|name| *name == class.name).unwrap_or(0);
+            let places: Vec<u8> = table.classes.iter().map(|class| place(class) as u8).collect();
+            if let Targets::Class(labels) = &mut table.targets {
+                labels.iter_mut().for_each(|label| *label = places[usize::from(*label)]);
+            }
+            table.classes = Arc::clone(&all);
+        }
+        Ok(())
     }
 }
 

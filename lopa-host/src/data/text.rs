@@ -1,16 +1,9 @@
-//! Lines of numbers, and the labels among them.
+//! Lines of text, and the numbers in them.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use lopa_core::samples::LabelKind;
-
-use super::error::{FileError, Place, not_a_label, too_large};
-use super::reader::Reader;
-use super::table::{Class, Targets};
-
-/// The longest line: a million features of sixteen characters.
-const LONGEST_LINE: usize = 1 << 24;
+use super::error::{FileError, Place, too_large};
+use super::reader::{LONGEST_LINE, Reader};
 
 /// The lines of a text file that are not blank, one at a time.
 pub(crate) struct Lines {
@@ -56,24 +49,27 @@ impl Lines {
         text.map_err(|_| self.line("is not text: expected lines of numbers"))
     }
 
+    /// As [`Reader::blame`].
+    pub(crate) fn blame(&mut self, found: FileError) -> FileError {
+        self.reader.blame(found)
+    }
+
+    pub(crate) fn at(&self, place: Place, what: impl Into<String>) -> FileError {
+        self.reader.error(place, what)
+    }
+
     pub(crate) fn file(&self, what: impl Into<String>) -> FileError {
-        self.reader.error(Place::File, what)
+        self.at(Place::File, what)
     }
 
     pub(crate) fn line(&self, what: impl Into<String>) -> FileError {
-        self.reader.error(Place::Line(self.number), what)
+        self.at(Place::Line(self.number), what)
     }
 
     /// An error in a column, counted from 0 here and from 1 in the error.
     pub(crate) fn cell(&self, column: usize, what: impl Into<String>) -> FileError {
-        self.reader.error(Place::Cell(self.number, column + 1), what)
+        self.at(Place::Cell(self.number, column + 1), what)
     }
-}
-
-/// A cell without the white space and the quotes around it.
-pub(crate) fn bare(cell: &str) -> &str {
-    let cell = cell.trim_ascii();
-    cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')).map_or(cell, str::trim_ascii)
 }
 
 /// A finite number.
@@ -104,64 +100,10 @@ pub(crate) fn excerpt(cell: &str) -> String {
     text
 }
 
-/// Labels as they are read, checked against their kind.
-pub(crate) struct Column {
-    kind: LabelKind,
-    values: Vec<f32>,
-    /// How the negative one of two classes is written: 0 or -1.
-    negative: Option<f32>,
-}
-
-impl Column {
-    pub(crate) const fn new(kind: LabelKind) -> Self {
-        Self { kind, values: Vec::new(), negative: None }
-    }
-
-    pub(crate) const fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    pub(crate) fn push(&mut self, cell: &str) -> Result<(), String> {
-        let value = number(cell)?;
-        let refuse = |allowed| Err(not_a_label(excerpt(cell), allowed));
-        match self.kind {
-            LabelKind::Binary if ![-1.0, 0.0, 1.0].contains(&value) => {
-                return refuse("0 and 1, or -1 and +1, for two classes");
-            }
-            LabelKind::Class if f32::from(value as u8) != value => {
-                return refuse("a class, a whole number from 0 to 255");
-            }
-            _ => self.values.push(value),
-        }
-        let negative = self.kind == LabelKind::Binary && value != 1.0;
-        if negative && *self.negative.get_or_insert(value) != value {
-            let how = "two classes are written either 0 and 1, or -1 and +1";
-            return Err(format!("labels 0 and -1 both occur: {how}"));
-        }
-        Ok(())
-    }
-
-    /// The labels, and the classes they name.
-    pub(crate) fn finish(self) -> (Targets, Arc<[Class]>) {
-        let as_classes = |class: fn(f32) -> u8| self.values.iter().copied().map(class).collect();
-        match self.kind {
-            LabelKind::Binary => {
-                let classes = [Class::new(-1, "-1"), Class::new(1, "+1")];
-                (Targets::Class(as_classes(|value| u8::from(value > 0.0))), Arc::new(classes))
-            }
-            LabelKind::Class => {
-                let classes: Vec<u8> = as_classes(|value| value as u8);
-                let last = classes.iter().copied().max().unwrap_or(0);
-                (Targets::Class(classes), numbered(last))
-            }
-            LabelKind::Real => (Targets::Real(self.values), Arc::new([])),
-        }
-    }
-}
-
-/// Classes without a name of their own, from 0 to `last`.
-pub(crate) fn numbered(last: u8) -> Arc<[Class]> {
-    (0..=last).map(|label| Class::new(i16::from(label), &label.to_string())).collect()
+/// Whether a cell says that there is no value, as people and programs write it.
+pub(crate) fn is_missing(cell: &str) -> bool {
+    const MARKS: [&str; 9] = ["", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-"];
+    MARKS.iter().any(|mark| cell.eq_ignore_ascii_case(mark))
 }
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ impl Study {
                 let wrong = |error| StudyError::Arm { name: name.clone(), error };
                 let mut experiment = Experiment::parse(&table.to_string()).map_err(wrong)?;
                 experiment.run.metrics = Choice::These(self.metrics());
-                let source = experiment.data.source;
+                let source = experiment.data.source();
                 if source.is_public() {
                     experiment.data.dir = data.map(|data| data.join(source.to_string()));
                 }

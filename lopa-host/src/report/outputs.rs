@@ -96,7 +96,7 @@ impl Outputs {
     fn show(&self, results: &Results<'_>) -> Result<(), WriteError> {
         let Results { experiment, weights, layout, shards, record, .. } = *results;
         let mut figures = captioned(charts(record, "iteration"));
-        figures.extend(labels(shards, experiment.data.validation));
+        figures.extend(labels(shards, experiment.data.validation()));
         let network = (weights.topology().nodes() <= MOST_DRAWN)
             .then(|| drawing::svg(weights, layout, &experiment.network.topology.to_string()));
         let configuration =

@@ -58,8 +58,8 @@ pub fn of_run(
         subtitle: format!(
             "{} rounds, data {}, partition {}, seed {}",
             number(round as f64),
-            experiment.data.source,
-            experiment.data.partition,
+            experiment.data.source(),
+            experiment.data.partition(),
             run.seed
         ),
         tiles,

@@ -186,9 +186,7 @@ fn a_matched_test_has_the_nodes_mixture() {
         assert_eq!(judge, expected, "{own:?}");
     }
     let two = test.pick(&["0", "1"]).unwrap();
-    let lacking =
-        Dataset { train: data.train, test: Some(two.with_classes(test.shared_classes())) };
-    let error = deal.shards(lacking).unwrap_err();
+    let error = deal.shards(Dataset::new(data.train, Some(two)).unwrap()).unwrap_err();
     assert!(error.to_string().contains("has samples of class \"2\", but the test part has none"));
 }
 
