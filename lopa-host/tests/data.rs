@@ -285,7 +285,10 @@ fn csv_accepts_common_variants() {
     assert_eq!(classes.pick(&["10", "3"]).unwrap().labels(), Some(&[1, 0][..]));
     let refused = |table: &Table, kind| table.samples(kind).unwrap_err().to_string();
     let text = refused(&classes, LabelKind::Binary);
-    assert_eq!(text, "there are 3 classes, but two are needed: pick two of them");
+    assert_eq!(
+        text,
+        "there are 3 classes, but two are needed: name two, such as classes = [\"0\", \"3\"]"
+    );
     let text = refused(&classes, LabelKind::Real);
     assert_eq!(text, "labels are classes, but real targets are needed");
     let real = read("-0.5,1\n1e3,1\n", LabelKind::Real);

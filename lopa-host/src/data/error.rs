@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use lopa_core::problem::ProblemError;
 use lopa_core::samples::SamplesError;
 
+use super::table::Class;
+
 /// Why there is nothing to learn from: a file, the samples in it, or the way they are dealt out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -37,8 +39,14 @@ impl DataError {
     }
 
     /// Two classes are needed, and there are more.
-    pub(super) fn not_two(classes: usize) -> Self {
-        Self::Table(format!("there are {classes} classes, but two are needed: pick two of them"))
+    pub(super) fn not_two(classes: &[Class]) -> Self {
+        let names: Vec<String> =
+            classes.iter().map(|class| format!("\"{}\"", class.name)).collect();
+        let (some, count) = (names.get(..2).unwrap_or(&names).join(", "), names.len());
+        let what = format!(
+            "there are {count} classes, but two are needed: name two, such as classes = [{some}]"
+        );
+        Self::Table(what)
     }
 }
 

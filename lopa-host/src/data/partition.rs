@@ -220,7 +220,7 @@ impl Pool<'_> {
     pub(crate) fn ratio(&self, ratio: LabelRatio) -> Result<Plan, DataError> {
         let LabelRatio { first, rest, spread } = ratio;
         let [negative, positive] = self.rows.as_slice() else {
-            return Err(DataError::not_two(self.rows.len()));
+            return Err(DataError::not_two(self.classes));
         };
         for (name, value) in [("first", first), ("rest", rest), ("spread", spread)] {
             if !(0.0..=1.0).contains(&value) {

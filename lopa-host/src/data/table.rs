@@ -241,7 +241,7 @@ impl Table {
             (LabelKind::Binary, _) => Labels::Binary(self.need_labels()?),
         };
         if kind == LabelKind::Binary && self.classes.len() > 2 {
-            return Err(DataError::not_two(self.classes.len()));
+            return Err(DataError::not_two(&self.classes));
         }
         Ok(match &self.values {
             Values::Bytes(values) => {
