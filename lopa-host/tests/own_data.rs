@@ -8,7 +8,7 @@ use crate::common::{lopa, network, said};
 use lopa_core::samples::LabelKind;
 use lopa_host::config::Experiment;
 use lopa_host::data::{Shard, Table};
-use lopa_host::run::Prepared;
+use lopa_host::run::{Options, Prepared};
 
 /// 120 samples of three clinics in the order of a data frame: a header, the label last, classes in words.
 fn patients() -> String {
@@ -46,13 +46,13 @@ fn shards(dir: &Path, data: &str) -> Result<Vec<Shard>, String> {
     Ok(prepared.material().shards().to_vec())
 }
 
-const CLINICS: &str =
-    "file = \"patients.csv\"\nignore = [\"id\"]\nnode = \"clinic\"\nstandardise = false";
+const CLINICS: &str = "file = \"patients.csv\"\nignore = [\"id\"]\nnode = \"clinic\"\nstandardise = false\n\
+                       intercept = false";
 
 #[test]
 fn a_data_frame_with_a_column_of_nodes_runs() {
     let dir = folder(&[("patients.csv", &patients())]);
-    let scaled = CLINICS.replace("\nstandardise = false", "");
+    let scaled = CLINICS.replace("\nstandardise = false\nintercept = false", "");
     fs::write(dir.path().join("network.toml"), three(&scaled)).unwrap();
     let output = lopa(dir.path(), &["run", "network.toml", "--out", "results"]);
     assert!(output.status.success(), "{}", said(&output));
@@ -88,7 +88,7 @@ fn what_was_understood_is_described() {
         assert!(output.status.success(), "{}", said(&output));
         String::from_utf8(output.stdout).unwrap()
     };
-    let text = described(&three(&CLINICS.replace("\nstandardise = false", "")));
+    let text = described(&three(&CLINICS.replace("\nstandardise = false\nintercept = false", "")));
     for line in [
         "source    csv, patients.csv\n",
         "samples   102 to learn from, 2 features\n",
@@ -146,7 +146,7 @@ fn a_target_is_predicted_from_the_last_column_and_classes_have_their_own_names()
     fs::write(dir.path().join("ridge.toml"), text).unwrap();
     let prepared = Prepared::new(Experiment::read(dir.path().join("ridge.toml")).unwrap()).unwrap();
     // The pulse, not the age.
-    assert_eq!(prepared.material().shards()[0].train.names(), ["age"]);
+    assert_eq!(prepared.material().shards()[0].train.names(), ["age", "intercept"]);
 
     let digits: String =
         (0..90).map(|row| format!("{},{},{}\n", row % 10, row, row * row)).collect();
@@ -224,4 +224,57 @@ fn keys_without_effect_are_refused() {
         let error = shards(dir.path(), data).unwrap_err();
         assert!(error.contains(expected) && error.ends_with(": remove it"), "{error}");
     }
+}
+
+/// The last value of a metric after a run.
+fn last(text: &str, dir: &Path, metric: &str) -> f64 {
+    fs::write(dir.join("network.toml"), text).unwrap();
+    let experiment = Experiment::read(dir.join("network.toml")).unwrap();
+    let prepared = Prepared::new(experiment).unwrap();
+    let outcome = prepared.run(Options::default(), |_| ()).unwrap();
+    outcome.record.last(metric).unwrap()
+}
+
+#[test]
+fn prices_in_thousands_are_learned_and_each_node_has_its_own_level() {
+    // Three towns with the same price per square metre and another level each.
+    let mut text = "size,age,town,price\n".to_owned();
+    for row in 0..180_u32 {
+        let (size, age, town) = (40 + row * 37 % 101, row * 53 % 47, row % 3);
+        let _ = writeln!(text, "{size},{age},{town},{}", 90_000 * town + 2_000 * size - 100 * age);
+    }
+    let dir = folder(&[("houses.csv", &text)]);
+    let houses = three("file = \"houses.csv\"\nnode = \"town\"")
+        .replace("logistic", "ridge")
+        .replace("iterations = 60", "iterations = 400");
+    let with = last(&houses, dir.path(), "test_accuracy");
+    assert!(with > 0.99, "{with}");
+    // Without an intercept, models go through the mean of all towns.
+    let without = houses.replace("node = \"town\"", "node = \"town\"\nintercept = false");
+    let without = last(&without, dir.path(), "test_accuracy");
+    assert!(without < 0.5, "{without}");
+}
+
+#[test]
+fn an_intercept_is_the_last_feature_and_hardly_regularised() {
+    let dir = folder(&[("patients.csv", &patients())]);
+    let scaled = CLINICS.replace("\nstandardise = false\nintercept = false", "");
+    let found = shards(dir.path(), &scaled).unwrap();
+    for shard in &found {
+        let test = shard.test.as_ref().unwrap();
+        for table in [&shard.train, &shard.validation, test] {
+            assert_eq!(table.names(), ["age", "pulse", "intercept"]);
+            let samples = table.samples(LabelKind::Binary).unwrap();
+            let ones = (0..table.len()).map(|row| samples.row(row).dot(&[0.0, 0.0, 1.0]));
+            assert!(ones.into_iter().all(|one| one == 1.0));
+        }
+    }
+    fs::write(dir.path().join("network.toml"), three(&scaled)).unwrap();
+    let output = lopa(dir.path(), &["run", "network.toml", "--out", "results"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let state = fs::read_to_string(dir.path().join("results/state.json")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    let x = state["nodes"][0]["x"].as_array().unwrap_or_else(|| panic!("{state}"));
+    let x: Vec<f64> = x.iter().map(|x| x.as_f64().unwrap()).collect();
+    assert!((x[0] + 3.0).abs() > 0.01 && (x[2] + 9.0).abs() < 0.01, "{x:?}");
 }

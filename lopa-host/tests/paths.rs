@@ -106,7 +106,7 @@ fn quadratics_and_one_data_file_for_all_nodes_run() {
     fs::write(dir.path().join("all.svm"), svm).unwrap();
     let file = |source: &str, file: &str| {
         let path = dir.path().join(file);
-        let table = format!("source = {source:?}\nfile = {path:?}");
+        let table = format!("source = {source:?}\nfile = {path:?}\nintercept = true");
         run(&eighty_rounds(&[("source = \"synthetic\"", &table)]), &dir.path().join(source))
     };
     let (outcome, from_csv) = file("csv", "all.csv");

@@ -33,7 +33,8 @@ fn case<const N: usize>(name: &'static str, changes: [(&'static str, &str); N]) 
 
 /// The runs: every algorithm, problem, partition and wiring, and some of every other kind.
 fn cases() -> Vec<Case> {
-    let csv = |more: &str| format!("source = \"csv\"\nfile = \"points.csv\"\n{more}");
+    let csv =
+        |more: &str| format!("source = \"csv\"\nfile = \"points.csv\"\nintercept = false\n{more}");
     let links = |more: &str| format!("{START}\n[links]\n{more}");
     let algorithm = |name: &'static str, keys: &str| {
         case(name, [(GT, &format!("name = \"{name}\"")), (STEPS, keys)])
@@ -69,7 +70,7 @@ fn cases() -> Vec<Case> {
             "shared-layer",
             [
                 (LOGISTIC, "kind = \"shared-layer\"\nhidden = 3\nmu = 0.1"),
-                (SOURCE, "source = \"csv\"\nfile = \"classes.csv\""),
+                (SOURCE, "source = \"csv\"\nfile = \"classes.csv\"\nintercept = false"),
                 (START, "x0 = { random = 0.5 }"),
             ],
         ),

@@ -21,6 +21,8 @@ pub(crate) fn describe(experiment: &Experiment) -> Result<String, Failure> {
     let scaled = data.scales();
     // The ranges of features are those in the files.
     data.standardise = Some(false);
+    let intercept = data.has_intercept();
+    data.intercept = Some(false);
     let shards = data.shards(kind, experiment.network.nodes, experiment.run.seed);
     let shards = shards.map_err(Failure::input)?;
     let Some(first) = shards.first() else { return Ok(String::new()) };
@@ -38,6 +40,9 @@ pub(crate) fn describe(experiment: &Experiment) -> Result<String, Failure> {
     } else if scaled {
         text +=
             "scaling   mean 0 and deviation 1, learned from the training samples of all nodes\n";
+    }
+    if intercept {
+        text += "intercept a feature that is always 1, and almost not regularised\n";
     }
     text += &nodes(&shards);
     text += &features(&shards);

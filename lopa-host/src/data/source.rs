@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::csv::{self, Column, Columns};
 use super::reader::MOST_VALUES;
+use super::standard::add_intercepts;
 use super::{
     DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, Values, cifar, covtype,
     folders, libsvm, mnist, standardise, synthetic::Recipe,
@@ -46,6 +47,9 @@ pub struct DataTable {
     /// Whether features are scaled to mean 0 and deviation 1, which they are if not given; files of folders per node are
     /// not, and pixels never.
     pub standardise: Option<bool>,
+    /// Whether samples get a feature that is always 1, so that a model need not go through the origin; if not given, those
+    /// of one CSV file do.
+    pub intercept: Option<bool>,
     /// For synthetic data: features of a sample, 24 if not given.
     pub features: Option<usize>,
     /// For synthetic data: how many of them matter, 4 if not given.
@@ -150,6 +154,13 @@ impl DataTable {
         self.source() != Source::Synthetic && self.standardise.unwrap_or(!self.in_folders())
     }
 
+    /// Whether samples get a feature that is always 1; it is the last one.
+    #[must_use]
+    pub fn has_intercept(&self) -> bool {
+        let one_file = self.source() == Source::Csv && self.file.is_some();
+        self.source() != Source::Synthetic && self.intercept.unwrap_or(one_file)
+    }
+
     /// Whether every node has a folder with files of its own.
     fn in_folders(&self) -> bool {
         self.source() == Source::Csv && self.file.is_none()
@@ -178,6 +189,7 @@ impl DataTable {
             ("partition", self.partition.is_some(), dealt && !owned),
             ("validation", self.validation.is_some(), dealt),
             ("standardise", self.standardise.is_some(), !made && !pixels),
+            ("intercept", self.intercept.is_some(), !made),
             ("features", self.features.is_some(), made),
             ("relevant", self.relevant.is_some(), made),
         ];
@@ -215,6 +227,9 @@ impl DataTable {
         worth_learning(&shards)?;
         if self.scales() {
             standardise(&mut shards)?;
+        }
+        if self.has_intercept() {
+            add_intercepts(&mut shards)?;
         }
         Ok(shards)
     }

@@ -1,4 +1,5 @@
-//! Standardisation: mean 0 and deviation 1 for every feature, learned from training samples only.
+//! Standardisation: mean 0 and deviation 1 for every feature and every number to predict, learned from training samples
+//! only.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,9 +8,9 @@ use lopa_core::samples::SamplesError;
 
 use super::error::DataError;
 use super::shard::Shard;
-use super::table::{Table, Values, same_width};
+use super::table::{Table, Targets, Values, same_width};
 
-/// The mean and deviation of every feature.
+/// The mean and deviation of every feature, and of what is to be predicted.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct Standard {
     pub mean: Vec<f64>,
     /// The deviation of every feature; 0 for one that did not change.
     pub deviation: Vec<f64>,
+    /// The mean and the deviation of numbers to predict; 0 and 1 for classes.
+    pub target: (f64, f64),
 }
 
 impl Standard {
@@ -37,8 +40,11 @@ impl Standard {
     /// # Errors
     /// Refuses bytes, no tables, and tables of different widths.
     pub fn learn<'a>(tables: impl IntoIterator<Item = &'a Table>) -> Result<Self, DataError> {
-        let (mut all, mut width) = (Vec::new(), None);
+        let (mut all, mut targets, mut width) = (Vec::new(), Vec::new(), None);
         for table in tables {
+            if let Targets::Real(own) = table.targets() {
+                targets.extend_from_slice(own);
+            }
             same_width(*width.get_or_insert(table.width()), table.width())?;
             match table.values() {
                 Values::Bytes(_) => return Err(already_scaled()),
@@ -69,7 +75,8 @@ impl Standard {
             // Rounding may leave something where nothing changes.
             *deviation = if changes { (*deviation / count).sqrt() } else { 0.0 };
         }
-        Ok(Self { mean, deviation })
+        let targets: Vec<f64> = targets.iter().map(|target| f64::from(*target)).collect();
+        Ok(Self { mean, deviation, target: moments(&targets) })
     }
 
     /// Standardises a table. Features that did not change in training become 0.
@@ -90,8 +97,21 @@ impl Standard {
                 };
             }
         }
+        let (mean, deviation) = self.target;
+        for target in table.targets_mut() {
+            *target = ((f64::from(*target) - mean) / deviation) as f32;
+        }
         Ok(())
     }
+}
+
+/// The mean and the deviation, 0 and 1 of no numbers; the deviation of equal numbers is 1.
+fn moments(numbers: &[f64]) -> (f64, f64) {
+    let count = numbers.len().max(1) as f64;
+    let mean = numbers.iter().sum::<f64>() / count;
+    let square = |number: &f64| (number - mean) * (number - mean);
+    let variance = numbers.iter().map(square).sum::<f64>() / count;
+    (mean, if variance > 0.0 { variance.sqrt() } else { 1.0 })
 }
 
 fn already_scaled() -> DataError {
@@ -99,7 +119,8 @@ fn already_scaled() -> DataError {
 }
 
 /// Standardises shards: learned from the training samples of all nodes, applied to training, validation and test
-/// samples. Images stay as they are, because they are scaled by 1/255 when they are read; then nothing is returned.
+/// samples. Numbers to predict are standardised, too. Images stay as they are, because they are scaled by 1/255 when they are
+/// read; then nothing is returned.
 ///
 /// # Errors
 /// Refuses shards of different widths, and bytes among floats.
@@ -109,22 +130,38 @@ pub fn standardise(shards: &mut [Shard]) -> Result<Option<Standard>, DataError> 
         return Ok(None);
     }
     let standard = Standard::learn(shards.iter().map(|shard| &shard.train))?;
-    // Test samples that nodes share are scaled once and stay shared.
+    change(shards, |mut table| {
+        standard.apply(&mut table)?;
+        Ok(table)
+    })?;
+    Ok(Some(standard))
+}
+
+/// Gives every sample of every node another feature, which is 1.
+pub(super) fn add_intercepts(shards: &mut [Shard]) -> Result<(), DataError> {
+    change(shards, |table| Ok(table.with_intercept()))
+}
+
+/// Changes all tables. Test samples that nodes share are changed once and stay shared.
+fn change(
+    shards: &mut [Shard],
+    change: impl Fn(Table) -> Result<Table, DataError>,
+) -> Result<(), DataError> {
     let mut tests: HashMap<*const Table, (Arc<Table>, Arc<Table>)> = HashMap::new();
     for shard in shards {
-        standard.apply(&mut shard.train)?;
-        standard.apply(&mut shard.validation)?;
+        for table in [&mut shard.train, &mut shard.validation] {
+            *table = change(table.clone())?;
+        }
         let Some(test) = &mut shard.test else { continue };
         if let Some((_, done)) = tests.get(&Arc::as_ptr(test)) {
             *test = Arc::clone(done);
             continue;
         }
-        let mut table = Table::clone(test);
-        standard.apply(&mut table)?;
+        let table = change(Table::clone(test))?;
         let raw = std::mem::replace(test, Arc::new(table));
         tests.insert(Arc::as_ptr(&raw), (raw, Arc::clone(test)));
     }
-    Ok(Some(standard))
+    Ok(())
 }
 
 #[cfg(test)]

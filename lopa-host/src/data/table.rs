@@ -320,6 +320,30 @@ impl Table {
         Self { values, width, targets, classes, names, owners }
     }
 
+    /// The same samples with one more feature, which is 1 in all of them: what a linear model predicts when all others are
+    /// zero.
+    #[must_use]
+    pub(crate) fn with_intercept(self) -> Self {
+        fn widen<T: Copy>(values: &[T], width: usize, one: T) -> Vec<T> {
+            values.chunks_exact(width).flat_map(|row| row.iter().copied().chain([one])).collect()
+        }
+        let values = match &self.values {
+            Values::Bytes(values) => Values::Bytes(widen(values, self.width, u8::MAX)),
+            Values::Floats(values) => Values::Floats(widen(values, self.width, 1.0)),
+        };
+        let own = (!self.names.is_empty()).then(|| "intercept".to_owned());
+        let names = self.names.iter().cloned().chain(own).collect();
+        Self { values, width: self.width + 1, names, ..self }
+    }
+
+    /// The numbers to predict, to bring them to another scale.
+    pub(crate) fn targets_mut(&mut self) -> &mut [f32] {
+        match &mut self.targets {
+            Targets::Class(_) => &mut [],
+            Targets::Real(targets) => targets,
+        }
+    }
+
     /// Gives tables that belong together the classes of all of them, found by name.
     ///
     /// # Errors

@@ -85,6 +85,10 @@ impl<'p> Outcome<'p> {
 /// How often a checkpoint is written if the file does not say.
 const CHECKPOINT: Duration = Duration::from_secs(30);
 
+/// The logarithm of the strength with which an intercept is regularised at the start: just enough for one solution. It
+/// hardly moves, because its hypergradient has the strength as a factor.
+const INTERCEPT: f32 = -9.0;
+
 /// Everything a run needs, checked: it can only diverge, or fail to write its results. A clone shares the data.
 #[derive(Debug, Clone)]
 pub struct Prepared {
@@ -232,7 +236,17 @@ impl Prepared {
     fn x0(&self, outer: usize) -> Vec<f32> {
         match (&self.start, &self.experiment.run.x0) {
             (Some(start), _) => start.clone(),
-            (None, Start::Number(x0)) => vec![*x0; outer],
+            (None, Start::Number(x0)) => {
+                let mut start = vec![*x0; outer];
+                let Experiment { data, problem, .. } = &self.experiment;
+                if let Some(last) = start.last_mut()
+                    && data.has_intercept()
+                    && problem.has_strengths()
+                {
+                    *last = INTERCEPT;
+                }
+                start
+            }
             (None, Start::Random { random }) => {
                 // The same on all nodes: drawn as if by one that does not exist.
                 let draws = Draws { seed: self.experiment.run.seed, node: u32::MAX };
