@@ -108,14 +108,7 @@ fn features(shards: &[Shard]) -> String {
     let mut text =
         format!("\n{:<20}{:>12}{:>12}{:>12}\n", "feature", "smallest", "mean", "largest");
     for feature in 0..width.min(MOST_LINES) {
-        let values = tables(shards).flat_map(|table| -> Box<dyn Iterator<Item = f32>> {
-            match table.values() {
-                Values::Bytes(all) => {
-                    Box::new(all[feature..].iter().step_by(width).map(|&value| value.into()))
-                }
-                Values::Floats(all) => Box::new(all[feature..].iter().step_by(width).copied()),
-            }
-        });
+        let values = tables(shards).flat_map(|table| table.column(feature));
         let [smallest, mean, largest] = range(values);
         let name = names.get(feature).cloned().unwrap_or_else(|| (feature + 1).to_string());
         let note = if smallest == largest { "  never changes" } else { "" };

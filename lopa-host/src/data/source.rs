@@ -10,7 +10,7 @@ use super::csv::{self, Column, Columns};
 use super::reader::MOST_VALUES;
 use super::standard::add_intercepts;
 use super::{
-    DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, Values, cifar, covtype,
+    DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, cifar, covtype,
     folders, libsvm, mnist, standardise, synthetic::Recipe,
 };
 use crate::words::word;
@@ -338,15 +338,10 @@ fn worth_learning(shards: &[Shard]) -> Result<(), DataError> {
             "all samples are of class \"{name}\": at least two classes are needed"
         ));
     }
-    let width = first.width();
-    let changes = match first.values() {
-        Values::Bytes(values) => values[..width].iter().enumerate().any(|(at, value)| {
-            tables().any(|table| matches!(table.values(), Values::Bytes(all) if all[at..].iter().step_by(width).any(|a| a != value)))
-        }),
-        Values::Floats(values) => values[..width].iter().enumerate().any(|(at, value)| {
-            tables().any(|table| matches!(table.values(), Values::Floats(all) if all[at..].iter().step_by(width).any(|a| a != value)))
-        }),
-    };
+    let changes = (0..first.width()).any(|feature| {
+        let value = first.column(feature).next();
+        tables().any(|table| table.column(feature).any(|other| Some(other) != value))
+    });
     if !changes {
         return refuse(
             "every feature has the same value in all samples: there is nothing to learn from"

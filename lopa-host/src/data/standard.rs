@@ -130,34 +130,34 @@ pub fn standardise(shards: &mut [Shard]) -> Result<Option<Standard>, DataError> 
         return Ok(None);
     }
     let standard = Standard::learn(shards.iter().map(|shard| &shard.train))?;
-    change(shards, |mut table| {
-        standard.apply(&mut table)?;
-        Ok(table)
-    })?;
+    change(shards, |table| standard.apply(table))?;
     Ok(Some(standard))
 }
 
 /// Gives every sample of every node another feature, which is 1.
 pub(super) fn add_intercepts(shards: &mut [Shard]) -> Result<(), DataError> {
-    change(shards, |table| Ok(table.with_intercept()))
+    change(shards, |table| {
+        table.add_intercept();
+        Ok(())
+    })
 }
 
 /// Changes all tables. Test samples that nodes share are changed once and stay shared.
 fn change(
     shards: &mut [Shard],
-    change: impl Fn(Table) -> Result<Table, DataError>,
+    change: impl Fn(&mut Table) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
     let mut tests: HashMap<*const Table, (Arc<Table>, Arc<Table>)> = HashMap::new();
     for shard in shards {
-        for table in [&mut shard.train, &mut shard.validation] {
-            *table = change(table.clone())?;
-        }
+        change(&mut shard.train)?;
+        change(&mut shard.validation)?;
         let Some(test) = &mut shard.test else { continue };
         if let Some((_, done)) = tests.get(&Arc::as_ptr(test)) {
             *test = Arc::clone(done);
             continue;
         }
-        let table = change(Table::clone(test))?;
+        let mut table = Table::clone(test);
+        change(&mut table)?;
         let raw = std::mem::replace(test, Arc::new(table));
         tests.insert(Arc::as_ptr(&raw), (raw, Arc::clone(test)));
     }

@@ -181,6 +181,20 @@ impl Table {
         &self.values
     }
 
+    /// One feature of all samples, as it is stored.
+    ///
+    /// # Panics
+    /// If there is no such feature.
+    #[must_use]
+    pub fn column(&self, feature: usize) -> Box<dyn Iterator<Item = f32> + '_> {
+        match &self.values {
+            Values::Bytes(all) => {
+                Box::new(all[feature..].iter().step_by(self.width).map(|&value| value.into()))
+            }
+            Values::Floats(all) => Box::new(all[feature..].iter().step_by(self.width).copied()),
+        }
+    }
+
     /// The features, to bring them to another scale.
     pub(crate) fn floats_mut(&mut self) -> Option<&mut [f32]> {
         match &mut self.values {
@@ -320,20 +334,18 @@ impl Table {
         Self { values, width, targets, classes, names, owners }
     }
 
-    /// The same samples with one more feature, which is 1 in all of them: what a linear model predicts when all others are
-    /// zero.
-    #[must_use]
-    pub(crate) fn with_intercept(self) -> Self {
+    /// Gives all samples one more feature, which is 1: what a linear model predicts when all others are zero.
+    pub(crate) fn add_intercept(&mut self) {
         fn widen<T: Copy>(values: &[T], width: usize, one: T) -> Vec<T> {
             values.chunks_exact(width).flat_map(|row| row.iter().copied().chain([one])).collect()
         }
-        let values = match &self.values {
-            Values::Bytes(values) => Values::Bytes(widen(values, self.width, u8::MAX)),
-            Values::Floats(values) => Values::Floats(widen(values, self.width, 1.0)),
-        };
+        match &mut self.values {
+            Values::Bytes(values) => *values = widen(values, self.width, u8::MAX),
+            Values::Floats(values) => *values = widen(values, self.width, 1.0),
+        }
         let own = (!self.names.is_empty()).then(|| "intercept".to_owned());
-        let names = self.names.iter().cloned().chain(own).collect();
-        Self { values, width: self.width + 1, names, ..self }
+        self.names = self.names.iter().cloned().chain(own).collect();
+        self.width += 1;
     }
 
     /// The numbers to predict, to bring them to another scale.
