@@ -15,6 +15,9 @@
 //! - [`numerics`]: statistics of runs, numbers for people, and linear algebra; [`csv`]: how every table is written;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: the results of a run, as files and as one page.
 
+// Only the command prints, in a way that survives a closed pipe.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod algorithms;
 pub mod campaign;
 mod chance;

@@ -1,5 +1,8 @@
 //! The command `lopa`.
 
+// They panic when a pipe is closed or a disk is full; `command::print` and `command::tell` do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod command;
 
 use std::process::ExitCode;
@@ -20,6 +23,7 @@ use command::sweep::SweepCommand;
 use command::theory::TheoryCommand;
 use command::topology::Topology;
 use command::tune::TuneCommand;
+use command::{Failure, print, printed, tell};
 
 /// Learning on a fleet of microcontrollers without a server.
 ///
@@ -69,8 +73,13 @@ enum Command {
 
 /// Exit status: 0 success, 1 a run failed or diverged, 2 bad usage or input.
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let result = match arguments.command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and the version are printed to standard output, like results.
+        Err(text) if !text.use_stderr() => return status(printed(text.print())),
+        Err(mistake) => mistake.exit(),
+    };
+    status(match arguments.command {
         None => arguments.demonstration.run(),
         Some(Command::Example(example)) => example.run(),
         Some(Command::Run(run)) => run.run(),
@@ -87,15 +96,19 @@ fn main() -> ExitCode {
         Some(Command::Topology(topology)) => topology.run(),
         Some(Command::Data(data)) => data.run(),
         Some(Command::Completions { shell }) => {
-            let out = &mut std::io::stdout();
-            clap_complete::generate(shell, &mut Arguments::command(), "lopa", out);
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "lopa", &mut script);
+            print(&String::from_utf8_lossy(&script))
         }
-    };
+    })
+}
+
+/// The exit status of a command, after a message if it failed.
+fn status(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("lopa: {failure}");
+            tell(format_args!("lopa: {failure}"));
             ExitCode::from(failure.status)
         }
     }

@@ -21,6 +21,8 @@ mod plots;
 mod real_data;
 mod resume;
 mod run;
+#[cfg(unix)]
+mod safe_results;
 mod same_results;
 mod shard;
 mod theory;

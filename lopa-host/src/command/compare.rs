@@ -11,7 +11,7 @@ use lopa_host::record::{Column, Record};
 use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
 use lopa_host::run::{Options, Outcome, Prepared};
 
-use super::{Failure, Threads, interrupts, progress};
+use super::{Failure, Threads, interrupts, print, progress};
 
 /// Runs several experiments and draws them in the same charts.
 ///
@@ -126,11 +126,12 @@ impl Compare {
         outputs.put("compare.csv", text.as_bytes())?;
         let table = table(names, &last);
         // One column per run, one line per metric: there are more metrics than runs.
+        let mut text = String::new();
         for (at, metric) in table.head.iter().enumerate() {
             let values = table.rows.iter().map(|row| format!("  {:>16}", row[at]));
-            println!("{metric:<26}{}", values.collect::<String>());
+            text += &format!("{metric:<26}{}\n", values.collect::<String>());
         }
-        println!("{:<26}  {}", "results", self.out.display());
+        text += &format!("{:<26}  {}\n", "results", self.out.display());
         let report = Report {
             title: names.join(", "),
             subtitle: format!("{} runs side by side", names.len()),
@@ -139,7 +140,8 @@ impl Compare {
             configuration,
             ..Report::default()
         };
-        Ok(outputs.report(&report)?)
+        outputs.report(&report)?;
+        print(&text)
     }
 }
 

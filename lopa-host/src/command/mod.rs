@@ -158,10 +158,20 @@ fn short(value: f64) -> String {
     }
 }
 
+/// Prints a line to standard error. If nobody can read it, the command goes on all the same.
+pub(crate) fn tell(line: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
 /// Writes a text to standard output. The reader may stop early, as `head` does.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What became of a text for standard output: a reader that stopped early is no failure.
+pub(crate) fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::run(format!("cannot print: {error}")))
         }

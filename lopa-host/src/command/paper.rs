@@ -8,7 +8,7 @@ use lopa_host::campaign::{Arm, Measured, Plan, Progress};
 use lopa_host::paper::{self, Account, Mode, STUDIES, Study};
 use lopa_host::report::Outputs;
 
-use super::{Failure, Threads, interrupts, print, progress};
+use super::{Failure, Threads, interrupts, print, progress, tell};
 
 /// Runs the paper's experiments, and judges each of its claims.
 ///
@@ -85,10 +85,10 @@ impl Paper {
         }
         for name in left_out {
             let folder = out.join(name);
-            eprintln!(
+            tell(format_args!(
                 "{}: unreadable or written by another version, so not in results.md",
                 folder.display()
-            );
+            ));
         }
         print(&format!("results {}\n", out.display()))
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use lopa_host::report::Outputs;
 use lopa_host::run::{Options, Outcome};
 
-use super::{Failure, Lines, Threads, interrupts, prepared, progress};
+use super::{Failure, Lines, Threads, interrupts, prepared, progress, tell};
 
 /// Simulates the network a file describes.
 ///
@@ -47,10 +47,10 @@ impl Run {
         lines.add("results", self.out.display());
         lines.print()?;
         if losses > 0 {
-            eprintln!(
+            tell(format_args!(
                 "lopa: {losses} link timeouts split the network, so the result differs from an in-process run; \
                  fewer faults or a higher baud rate would help"
-            );
+            ));
         }
         if finished {
             return Ok(());

@@ -10,7 +10,7 @@ use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
 
-use super::{Failure, Threads, interrupts, progress};
+use super::{Failure, Threads, interrupts, print, progress};
 
 /// Tries every combination of step sizes, each on several seeds, on all cores.
 ///
@@ -86,7 +86,7 @@ impl SweepCommand {
         bar.finish_and_clear();
         let cells = cells.map_err(Failure::input)?;
         self.write(&sweep, &cells, &outputs)?;
-        self.show(&sweep, &cells);
+        print(&self.text(&sweep, &cells))?;
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::run("interrupted: unfinished runs were not saved"));
         }
@@ -132,19 +132,21 @@ impl SweepCommand {
         Ok(outputs.report(&report)?)
     }
 
-    fn show(&self, sweep: &Sweep, cells: &[Cell]) {
-        println!("rank  {:<20} step sizes", sweep.metric.name());
+    /// The best combinations, for the terminal.
+    fn text(&self, sweep: &Sweep, cells: &[Cell]) -> String {
+        let mut text = format!("rank  {:<20} step sizes\n", sweep.metric.name());
         for (rank, cell) in cells.iter().take(10).enumerate() {
             let diverged = match cell.diverged {
                 0 => String::new(),
                 diverged => format!("  ({diverged} of {} diverged)", sweep.seeds),
             };
-            println!("{:>4}  {:<20} {}{diverged}", rank + 1, value(cell), sweep.label(cell));
+            let (rank, label) = (rank + 1, sweep.label(cell));
+            text += &format!("{rank:>4}  {:<20} {label}{diverged}\n", value(cell));
         }
         if cells.len() > 10 {
-            println!("      and {} more", cells.len() - 10);
+            text += &format!("      and {} more\n", cells.len() - 10);
         }
-        println!("results {}", self.out.display());
+        text + &format!("results {}\n", self.out.display())
     }
 }
 

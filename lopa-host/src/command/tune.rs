@@ -96,7 +96,7 @@ impl TuneCommand {
         bar.finish_and_clear();
         let table = trials_csv(&found, self.metric);
         outputs.put("tune.csv", table.as_bytes())?;
-        let mut diverged = Vec::new();
+        let (mut diverged, mut found_text) = (Vec::new(), String::new());
         for ((name, tune), (_, trials)) in searches.iter().zip(&found) {
             let Some(Trial { algorithm, value: Some(value), rounds, .. }) = trials.first() else {
                 diverged.push(name.as_str());
@@ -106,15 +106,15 @@ impl TuneCommand {
             experiment.algorithm = algorithm.clone();
             let text = toml::to_string(&experiment).map_err(Failure::run)?;
             outputs.put(&format!("{name}.toml"), text.as_bytes())?;
-            print(&format!(
+            found_text += &format!(
                 "{name}: {} {value:.6} after {rounds} rounds; {} trials, {} rounds in total\n\n[algorithm]\n{}\n",
                 self.metric.name(),
                 self.trials,
                 tune.budget(),
                 toml::to_string(algorithm).map_err(Failure::run)?,
-            ))?;
+            );
         }
-        print(&format!("results {}\n", self.out.display()))?;
+        print(&format!("{found_text}results {}\n", self.out.display()))?;
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::run("interrupted: unfinished trials were not saved"));
         }

@@ -16,7 +16,7 @@ use lopa_host::run::Prepared;
 use super::Source;
 use super::progress::{Progress, damaged, word};
 use crate::command::shard::{access, blob_files, blobs_for};
-use crate::command::{Failure, interrupts, print};
+use crate::command::{Failure, interrupts, print, tell};
 
 /// How often the status of boards is requested.
 const LOOK: Duration = Duration::from_millis(500);
@@ -83,9 +83,9 @@ pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
     if !fleet.routed() {
         return Ok(());
     }
-    eprintln!(
+    tell(format_args!(
         "this host is the router: boards can reach each other only while it runs; Ctrl-C stops it"
-    );
+    ));
     if !watch(&mut fleet, prepared, |_, _| Vec::new())? {
         return Err(Failure::run(
             "stopped: the boards wait for each other until start or monitor runs again",
@@ -204,9 +204,9 @@ impl Read {
         let states = States { iteration, at_rest: Some(at_rest), nodes };
         outputs.put_json("state.json", &states)?;
         if !at_rest {
-            eprintln!(
+            tell(format_args!(
                 "lopa: the boards are still learning, so these states are from different rounds"
-            );
+            ));
         }
         print(&format!("{:<26} {iteration}\n", "state.json after round"))
     }

@@ -12,7 +12,7 @@ use lopa_host::chips::Board;
 use lopa_host::fleet::ConnectError;
 use lopa_host::fleet::image::{self, ImageError};
 
-use super::{Failure, prepared};
+use super::{Failure, prepared, tell};
 use emulate::Emulation;
 
 /// Runs a network on boards, emulated or real.
@@ -75,7 +75,7 @@ impl Source {
         let built = match &self.image {
             Some(image) => image::given(image),
             None => {
-                eprintln!("building the node program for {}", board.name);
+                tell(format_args!("building the node program for {}", board.name));
                 image::build(&image::folder(self.firmware.as_deref()), board)
             }
         };

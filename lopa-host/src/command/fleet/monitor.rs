@@ -6,7 +6,7 @@ use lopa_host::run::Prepared;
 
 use super::hardware::{each, watch};
 use super::progress::damaged;
-use crate::command::{Failure, print};
+use crate::command::{Failure, print, tell};
 
 /// What is known about a board besides its status.
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,7 +50,7 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
     let (nodes, rounds) = (experiment.network.nodes, experiment.run.iterations);
     let mut fleet = Connected::open(prepared)?;
     let router = if fleet.routed() { ", this host is the router" } else { "" };
-    eprintln!("{nodes} nodes, {}, {rounds} rounds{router}", experiment.network.topology);
+    tell(format_args!("{nodes} nodes, {}, {rounds} rounds{router}", experiment.network.topology));
     let mut health = vec![Health::default(); nodes as usize];
     let mut turns = (0..nodes).cycle();
     let done = watch(&mut fleet, prepared, |fleet, statuses| {

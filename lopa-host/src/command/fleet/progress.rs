@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lopa_core::wire::{Counters, Status};
 
+use crate::command::tell;
+
 /// Nodes that fit on a screen.
 const MOST: usize = 24;
 /// Lines in a pipe come no more often than this.
@@ -80,7 +82,7 @@ impl Progress {
             None => format!("{node}: {}", word(None)),
         };
         let words: Vec<String> = statuses.iter().enumerate().map(of).collect();
-        eprintln!("round {slowest} of {}; {}", self.rounds, words.join(", "));
+        tell(format_args!("round {slowest} of {}; {}", self.rounds, words.join(", ")));
     }
 
     pub(crate) fn clear(&self) {

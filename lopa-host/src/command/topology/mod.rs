@@ -11,7 +11,7 @@ use lopa_host::csv;
 use lopa_host::files;
 use lopa_host::topology::{Kind, Layout, WeightRule, Weights, drawing, edge_list, find};
 
-use super::{Failure, json, print};
+use super::{Failure, json, print, tell};
 use summary::Summary;
 
 /// The most nodes for which the whole matrix is written.
@@ -103,10 +103,10 @@ impl Topology {
         files::put_all(&outputs).map_err(Failure::input)?;
         print(&text)?;
         if let Some(wanted) = network.wanted.filter(|wanted| (summary.rho - wanted).abs() > FAR) {
-            eprintln!(
+            tell(format_args!(
                 "lopa: no network of {} nodes with a rho closer to {wanted} was found: change --nodes",
                 summary.nodes
-            );
+            ));
         }
         Ok(())
     }
