@@ -49,7 +49,15 @@ pub fn put_all_as<B: AsRef<[u8]>>(
     files: &[(PathBuf, B)],
     access: Access,
 ) -> Result<(), WriteError> {
-    let wrong = |path: &PathBuf, error| WriteError { path: path.clone(), error };
+    stage(files, access)?;
+    place(files)
+}
+
+/// Writes each file beside its place; if one cannot be written, none is left there.
+pub(crate) fn stage<B: AsRef<[u8]>>(
+    files: &[(PathBuf, B)],
+    access: Access,
+) -> Result<(), WriteError> {
     let result = files.iter().try_for_each(|(path, bytes)| {
         if path.is_dir() {
             return Err(wrong(path, io::ErrorKind::IsADirectory.into()));
@@ -57,13 +65,25 @@ pub fn put_all_as<B: AsRef<[u8]>>(
         write(&beside(path), bytes.as_ref(), access).map_err(|error| wrong(path, error))
     });
     if result.is_err() {
-        // Those that were not begun are not there.
-        files.iter().for_each(|(path, _)| drop(fs::remove_file(beside(path))));
+        unstage(files);
     }
-    result?;
+    result
+}
+
+/// Removes what was written beside its place. Those that were not begun are not there.
+pub(crate) fn unstage<B>(files: &[(PathBuf, B)]) {
+    files.iter().for_each(|(path, _)| drop(fs::remove_file(beside(path))));
+}
+
+/// Moves to its place each file that was written beside it.
+pub(crate) fn place<B>(files: &[(PathBuf, B)]) -> Result<(), WriteError> {
     files.iter().try_for_each(|(path, _)| {
         fs::rename(beside(path), path).map_err(|error| wrong(path, error))
     })
+}
+
+fn wrong(path: &Path, error: io::Error) -> WriteError {
+    WriteError { path: path.into(), error }
 }
 
 /// Where a file is written until it is whole: its path with `.part` appended.

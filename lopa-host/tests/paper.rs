@@ -204,7 +204,13 @@ fn a_study_that_is_run_again_keeps_the_others_on_the_page() {
     assert!(both.find("(#rates-difference)").unwrap() < both.find("(#own)").unwrap(), "{both}");
     assert!(both.contains("from different commands"), "{both}");
     whole(&dir.path().join("o"), &both);
+    // Repositories keep studies without the list of what was written.
+    for folder in ["o", "o/own", "o/rates-difference"] {
+        fs::remove_file(dir.path().join(folder).join("lopa.lock")).unwrap();
+    }
+    fs::write(dir.path().join("o/own/figures/earlier.svg"), "").unwrap();
     let (again, complaints) = run(&["own.toml"]);
+    assert!(!dir.path().join("o/own/figures/earlier.svg").exists());
     assert!(again.contains("lopa paper all --quick --data DIR"), "{again}");
     assert_eq!(again.matches("(quick form, 2 seeds)").count(), 2, "{again}");
     assert!(complaints.is_empty(), "{complaints}");

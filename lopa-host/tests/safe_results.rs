@@ -1,7 +1,8 @@
 //! Nothing is lost: pipes that close, disks that are full, runs that diverge, and folders that are in use.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::common::{NETWORK, network, said};
@@ -105,4 +106,122 @@ fn messages_that_nobody_can_read_change_no_status() {
             assert_eq!(shell("/dev/full"), Some(status), "{arguments}");
         }
     }
+}
+
+/// Every file in a folder and below with its bytes, by name.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            all.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+/// Runs a command that must succeed.
+fn good(dir: &Path, arguments: &str) {
+    let output = call(dir, arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments}: {}", said(&output));
+}
+
+/// Runs a command that must fail with this status, and all of these words in its message.
+fn fails(dir: &Path, arguments: &str, status: i32, words: &[&str]) {
+    let output = call(dir, arguments).output().unwrap();
+    let error = said(&output);
+    assert_eq!(output.status.code(), Some(status), "{arguments}: {error}");
+    for word in words {
+        assert!(error.contains(word), "{arguments}: {word:?} is not in {error}");
+    }
+}
+
+fn read(dir: &Path, name: &str) -> String {
+    fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn results_are_replaced_together_or_not_at_all() {
+    let dir = place();
+    let path = dir.path();
+    let limited = |command: &str, blocks: u32| {
+        // A file that grows beyond the limit is an error, as on a full disk.
+        let line = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {command}");
+        let mut shell = Command::new("sh");
+        shell.current_dir(path).args(["-c", &line, env!("CARGO_BIN_EXE_lopa")]).output().unwrap()
+    };
+    for (command, out) in [
+        ("run net.toml --out run", "run"),
+        ("sweep net.toml --alpha 0.1,0.3 --seeds 1 --out sweep", "sweep"),
+        ("compare run net.toml --out both", "both"),
+    ] {
+        good(path, command);
+        let before = contents(&path.join(out));
+        let text = NETWORK.replace("alpha = 0.3", "alpha = 0.2").replace("= 60", "= 40");
+        fs::write(path.join("net.toml"), text).unwrap();
+        // Enough for tables and the checkpoint, not for the report.
+        let output = limited(command, 48);
+        assert_eq!(output.status.code(), Some(1), "{command}: {}", said(&output));
+        assert!(said(&output).contains("cannot write"), "{command}: {}", said(&output));
+        let mut after = contents(&path.join(out));
+        let mut before = before;
+        // A checkpoint is of the run that is under way, which can be resumed from it.
+        for all in [&mut before, &mut after] {
+            all.retain(|file, _| !file.ends_with("checkpoint.lopa"));
+        }
+        if out == "both" {
+            // The folder of a run is written before the comparison.
+            for all in [&mut before, &mut after] {
+                all.retain(|file, _| !file.starts_with(path.join("both/net")));
+            }
+        }
+        assert!(before == after, "{command}: {:?}", after.keys().collect::<Vec<_>>());
+        fs::write(path.join("net.toml"), NETWORK).unwrap();
+    }
+    // A folder where a file should be: nothing else is replaced either.
+    good(path, "run net.toml --out blocked");
+    fs::remove_file(path.join("blocked/state.json")).unwrap();
+    fs::create_dir(path.join("blocked/state.json")).unwrap();
+    let before = read(path, "blocked/metrics.csv");
+    fs::write(path.join("net.toml"), network(&[("alpha = 0.3", "alpha = 0.2")])).unwrap();
+    fails(path, "run net.toml --out blocked", 1, &["cannot write blocked/state.json"]);
+    assert_eq!(read(path, "blocked/metrics.csv"), before);
+}
+
+#[test]
+fn nothing_of_an_earlier_run_is_left_among_new_results() {
+    let dir = place();
+    let path = dir.path();
+    let more = network(&[("[run]", "[run]\nmetrics = \"all\"\nper_node = true")]);
+    fs::write(path.join("more.toml"), more).unwrap();
+    good(path, "run net.toml --out fresh");
+    good(path, "run more.toml --out results");
+    fs::write(path.join("results/notes.txt"), "mine").unwrap();
+    assert!(path.join("results/nodes.csv").exists());
+    good(path, "run net.toml --out results");
+    let names = |folder: &str| {
+        let folder = path.join(folder);
+        let all = contents(&folder).into_keys();
+        all.map(|file| file.strip_prefix(&folder).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mut expected = names("fresh");
+    expected.push("notes.txt".into());
+    expected.sort();
+    let mut found = names("results");
+    found.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_folder_is_used_by_one_command_at_a_time() {
+    let dir = place();
+    let path = dir.path();
+    let outputs = lopa_host::report::Outputs::new(path.join("results")).unwrap();
+    let words = &["cannot write results: another command is using this folder"];
+    fails(path, "run net.toml --out results", 2, words);
+    fails(path, "sweep net.toml --out results --alpha 0.3", 2, words);
+    drop(outputs);
+    good(path, "run net.toml --out results");
 }

@@ -133,8 +133,8 @@ fn blobs_and_budgets_are_written() {
     assert_eq!(csv.lines().count(), 6);
     let row: Vec<&str> = csv.lines().nth(4).unwrap().split(',').collect();
     assert_eq!((row[0], row[1], row[2]), ("3", "2", &*bytes.len().to_string()));
-    // Only blobs and the budget are written.
-    assert_eq!(fs::read_dir(dir.path().join("blobs")).unwrap().count(), 6);
+    // Only blobs, the budget and the list of them are written.
+    assert_eq!(fs::read_dir(dir.path().join("blobs")).unwrap().count(), 7);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn blobs_of_a_larger_network_are_removed() {
     let mut names: Vec<_> = names.map(|a| a.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let blobs = ["node-0.blob", "node-1.blob", "node-2.blob", "node-7.blob.old", "node-x.blob"];
-    assert_eq!(names, [&["budget.csv"][..], &blobs, &["notes.txt"]].concat());
+    assert_eq!(names, [&["budget.csv", "lopa.lock"][..], &blobs, &["notes.txt"]].concat());
     // GT sends x and y: a chunk must fit the room of a board.
     let loaded = Loaded::new(&fs::read(dir.path().join("blobs/node-0.blob")).unwrap());
     assert_eq!(loaded.blob().unwrap().plan().chunk, 32);

@@ -123,7 +123,8 @@ impl Compare {
         for (name, line) in names.iter().zip(last.lines("").lines()) {
             text += &format!("{},{line}\n", csv::quoted(name));
         }
-        outputs.put("compare.csv", text.as_bytes())?;
+        let mut batch = outputs.batch();
+        batch.add("compare.csv", text);
         let table = table(names, &last);
         // One column per run, one line per metric: there are more metrics than runs.
         let mut text = String::new();
@@ -140,7 +141,8 @@ impl Compare {
             configuration,
             ..Report::default()
         };
-        outputs.report(&report)?;
+        batch.add_report(&report)?;
+        batch.write()?;
         print(&text)
     }
 }

@@ -79,7 +79,7 @@ impl Paper {
             let account = Account { name, call, options, study, mode, measured };
             account.write(&outputs)?;
             let page = paper::results(out);
-            whole.put("results.md", page.text.as_bytes())?;
+            whole.put("results.md", page.text)?;
             left_out = page.left_out;
             print(&account.text())?;
         }

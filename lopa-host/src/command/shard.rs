@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lopa_host::chips::{Board, Budget, ChipError, Form, Limits, Loaded, NodeBlob, VALUES, blobs};
-use lopa_host::files::{self, Access};
-use lopa_host::report::Outputs;
+use lopa_host::files::Access;
+use lopa_host::report::{Batch, Outputs};
 use lopa_host::run::Prepared;
 
 use super::{Failure, Lines, prepared};
@@ -56,16 +56,18 @@ impl ShardCommand {
         let limits = Limits { flash: self.flash, ram: self.ram };
         let blobs = blobs_for(&prepared, limits, self.board.as_ref())?;
         let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
-        let table = table(&blobs);
-        let mut all = blob_files(outputs.folder(), &blobs);
-        all.push((outputs.folder().join("budget.csv"), table.as_bytes()));
-        files::put_all_as(&all, access(&prepared))?;
-        remove_others(outputs.folder(), blobs.len())?;
-        for (path, written) in &all[..blobs.len()] {
+        let mut batch = outputs.batch();
+        batch.restrict(access(&prepared));
+        batch.add("budget.csv", table(&blobs));
+        add_blobs(&mut batch, &blobs);
+        batch.write()?;
+        remove_others(&outputs, blobs.len())?;
+        for NodeBlob { budget, bytes: written } in &blobs {
+            let path = outputs.folder().join(blob_name(budget.node));
             let wrong = |what: &dyn std::fmt::Display| {
                 Failure::run(format!("{} does not read back: {what}", path.display()))
             };
-            let bytes = fs::read(path).map_err(|error| wrong(&error))?;
+            let bytes = fs::read(&path).map_err(|error| wrong(&error))?;
             Loaded::new(&bytes).blob().map_err(|error| wrong(&error))?;
             if bytes != *written {
                 return Err(wrong(&"its bytes are different"));
@@ -112,12 +114,14 @@ pub(crate) fn blobs_for(
     Ok(blobs)
 }
 
-/// The files of blobs, in the order of the nodes.
-pub(crate) fn blob_files<'b>(folder: &Path, blobs: &'b [NodeBlob]) -> Vec<(PathBuf, &'b [u8])> {
-    let file = |blob: &'b NodeBlob| {
-        (folder.join(format!("node-{}.blob", blob.budget.node)), &blob.bytes[..])
-    };
-    blobs.iter().map(file).collect()
+/// The name of a node's blob.
+pub(crate) fn blob_name(node: u32) -> String {
+    format!("node-{node}.blob")
+}
+
+/// Adds the files of blobs.
+pub(crate) fn add_blobs(batch: &mut Batch<'_>, blobs: &[NodeBlob]) {
+    blobs.iter().for_each(|blob| batch.add(blob_name(blob.budget.node), blob.bytes.clone()));
 }
 
 /// Who can read blobs: only their owner if they contain a key.
@@ -126,15 +130,17 @@ pub(crate) fn access(prepared: &Prepared) -> Access {
 }
 
 /// Removes the blobs of nodes that this network does not have, so that they are not flashed by mistake.
-fn remove_others(folder: &Path, nodes: usize) -> Result<(), Failure> {
+fn remove_others(outputs: &Outputs, nodes: usize) -> Result<(), Failure> {
+    let folder = outputs.folder();
     let wrong = |path: &Path, error| {
         let what = "cannot remove the earlier blob";
         Failure::run(format!("{what} {}: {error}", path.display()))
     };
     for entry in fs::read_dir(folder).map_err(|error| wrong(folder, error))?.flatten() {
         let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix("node-"));
-        let number = number.and_then(|name| name.strip_suffix(".blob")?.parse::<usize>().ok());
+        let name = name.to_str().filter(|name| outputs.has_written(name));
+        let number = name.and_then(|name| name.strip_prefix("node-")?.strip_suffix(".blob"));
+        let number = number.and_then(|number| number.parse::<usize>().ok());
         if number.is_some_and(|number| number >= nodes) {
             fs::remove_file(entry.path()).map_err(|error| wrong(&entry.path(), error))?;
         }

@@ -56,6 +56,9 @@ pub(crate) struct SweepCommand {
     threads: Threads,
 }
 
+/// The files of a sweep, but for its figures.
+const FILES: [&str; 3] = ["sweep.csv", "best.toml", "report.html"];
+
 /// A metric by its name.
 pub(crate) fn metric(name: &str) -> Result<Metric, String> {
     let names = || Metric::ALL.map(Metric::name).join(", ");
@@ -97,14 +100,17 @@ impl SweepCommand {
     }
 
     fn write(&self, sweep: &Sweep, cells: &[Cell], outputs: &Outputs) -> Result<(), Failure> {
-        outputs.put("sweep.csv", sweep.csv(cells).as_bytes())?;
+        let mut batch = outputs.batch();
+        batch.add("sweep.csv", sweep.csv(cells));
         let Some(best) = cells.first().filter(|cell| !cell.records.is_empty()) else {
-            return Ok(());
+            // The best of an earlier sweep would be taken for the best of this one.
+            FILES[1..].iter().for_each(|name| batch.remove(name));
+            return Ok(batch.write()?);
         };
         let mut experiment = sweep.experiment.clone();
         experiment.algorithm = best.algorithm.clone();
         let configuration = toml::to_string(&experiment).map_err(Failure::run)?;
-        outputs.put("best.toml", configuration.as_bytes())?;
+        batch.add("best.toml", configuration.clone());
 
         let groups: Vec<(String, Vec<_>)> = cells
             .iter()
@@ -129,7 +135,8 @@ impl SweepCommand {
             configuration,
             ..Report::default()
         };
-        Ok(outputs.report(&report)?)
+        batch.add_report(&report)?;
+        Ok(batch.write()?)
     }
 
     /// The best combinations, for the terminal.

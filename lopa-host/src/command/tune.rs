@@ -95,17 +95,19 @@ impl TuneCommand {
         }
         bar.finish_and_clear();
         let table = trials_csv(&found, self.metric);
-        outputs.put("tune.csv", table.as_bytes())?;
+        let mut batch = outputs.batch();
+        batch.add("tune.csv", table);
         let (mut diverged, mut found_text) = (Vec::new(), String::new());
         for ((name, tune), (_, trials)) in searches.iter().zip(&found) {
             let Some(Trial { algorithm, value: Some(value), rounds, .. }) = trials.first() else {
                 diverged.push(name.as_str());
+                batch.remove(&format!("{name}.toml"));
                 continue;
             };
             let mut experiment = tune.experiment.clone();
             experiment.algorithm = algorithm.clone();
             let text = toml::to_string(&experiment).map_err(Failure::run)?;
-            outputs.put(&format!("{name}.toml"), text.as_bytes())?;
+            batch.add(format!("{name}.toml"), text);
             found_text += &format!(
                 "{name}: {} {value:.6} after {rounds} rounds; {} trials, {} rounds in total\n\n[algorithm]\n{}\n",
                 self.metric.name(),
@@ -114,6 +116,7 @@ impl TuneCommand {
                 toml::to_string(algorithm).map_err(Failure::run)?,
             );
         }
+        batch.write()?;
         print(&format!("{found_text}results {}\n", self.out.display()))?;
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::run("interrupted: unfinished trials were not saved"));

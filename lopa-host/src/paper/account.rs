@@ -1,14 +1,12 @@
 //! The results of a study, and the files that hold them.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::{Check, Finding, Mode, Study, Verdict, page, section};
 use crate::algorithms::AlgorithmTable;
 use crate::campaign::{Arm, Measured, trials_csv};
 use crate::csv;
-use crate::files::{self, WriteError};
+use crate::files::WriteError;
 use crate::report::Outputs;
 
 /// The results of a study.
@@ -107,30 +105,30 @@ impl Account<'_> {
         text
     }
 
+    /// The files in its folder, but for its figures.
+    pub const FILES: [&'static str; 5] =
+        ["report.html", "records.csv", "study.json", "section.md", "tune.csv"];
+
     /// Writes its folder: figures, `records.csv`, `study.json`, `report.html`, `section.md`, and `tune.csv` if step sizes
     /// were searched for.
     ///
     /// # Errors
-    /// Names the path that could not be written; the tables and pages of an earlier run are then unchanged.
+    /// Names the path that could not be written; the files of an earlier run are then unchanged.
     pub fn write(&self, outputs: &Outputs) -> Result<(), WriteError> {
-        let path = |name: &str| outputs.folder().join(name);
         // The only thing that can fail here is a path that is not UTF-8.
-        let wrong = |name, error| WriteError { path: path(name), error };
-        let report =
-            page::report(self).map_err(|error| wrong("report.html", io::Error::other(error)))?;
-        outputs.draw(&report)?;
-        let mut all = vec![
-            ("records.csv", self.records()),
-            ("study.json", self.json().map_err(|error| wrong("study.json", error.into()))?),
-            ("report.html", report.html()),
-            ("section.md", section::markdown(self, &report)),
-        ];
+        let report = page::report(self).map_err(|error| outputs.failed("report.html", error))?;
+        let json = self.json().map_err(|error| outputs.failed("study.json", error))?;
+        let mut batch = outputs.batch();
+        batch.add_report(&report)?;
+        batch.add("records.csv", self.records());
+        batch.add("study.json", json);
+        batch.add("section.md", section::markdown(self, &report));
         match self.study.tuned_by() {
-            Some(metric) => all.push(("tune.csv", trials_csv(&self.measured.searches, metric))),
+            Some(metric) => batch.add("tune.csv", trials_csv(&self.measured.searches, metric)),
             // A search of an earlier run does not belong to this study.
-            None => drop(std::fs::remove_file(path("tune.csv"))),
+            None => batch.remove("tune.csv"),
         }
-        files::put_all(&all.into_iter().map(|(name, text)| (path(name), text)).collect::<Vec<_>>())
+        batch.write()
     }
 
     fn json(&self) -> serde_json::Result<String> {

@@ -1,9 +1,11 @@
 //! The files of a run: metrics.csv, state.json, summary.json, report.html and its figures.
 //!
-//! Each file is written beside its place and moved there when it is whole: a run that fails leaves the results of an
-//! earlier one as they were.
+//! All are written beside their places and moved there once all are whole: a run that fails leaves the results of an
+//! earlier one as they were. A folder is used by one command at a time, and only files that a command has written are
+//! ever replaced.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use lopa_core::problems::AnyProblem;
@@ -14,22 +16,30 @@ use super::{Report, captioned, charts, labels, of_run};
 use crate::algorithms::NodeView;
 use crate::config::Experiment;
 use crate::data::Shard;
-use crate::files::{self, WriteError};
+use crate::files::{self, Access, WriteError};
 use crate::plot;
 use crate::record::Record;
 use crate::topology::{Layout, Weights, drawing};
 
 /// The name of the page.
 const PAGE: &str = "report.html";
+/// The name of what a study found.
+pub(crate) const STUDY: &str = "study.json";
+/// The folder of its figures.
+const FIGURES: &str = "figures";
 /// Pixels of a picture per unit of its SVG: enough for print.
 const PIXELS: f32 = 3.0;
 /// The most nodes in a picture of the network: more would be a blot.
 const MOST_DRAWN: usize = 2_000;
 
-/// A folder for results.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Names the files that we have written into a folder, one per line. It is locked while a command uses the folder.
+const LIST: &str = "lopa.lock";
+
+/// A folder for results, which no other command uses meanwhile.
+#[derive(Debug)]
 pub struct Outputs {
     folder: PathBuf,
+    list: File,
 }
 
 /// The results of a run.
@@ -58,18 +68,69 @@ pub struct Results<'a> {
 }
 
 impl Outputs {
-    /// Makes the folder, and checks now that it can be written to.
+    /// The files of a run, but for its figures.
+    pub const RUN: [&str; 6] =
+        ["metrics.csv", "nodes.csv", "summary.json", "state.json", PAGE, "checkpoint.lopa"];
+
+    /// Makes the folder, checks now that it can be written to, and keeps other commands out of it.
     ///
     /// # Errors
-    /// Says which path could not be written.
+    /// Says which path could not be written, or that another command uses the folder.
     pub fn new(folder: impl Into<PathBuf>) -> Result<Self, WriteError> {
         let folder = folder.into();
-        let probe = folder.join(".lopa-writes-here");
-        let tried = fs::create_dir_all(&folder).and_then(|()| fs::write(&probe, ""));
-        match tried.and_then(|()| fs::remove_file(&probe)) {
-            Ok(()) => Ok(Self { folder }),
-            Err(error) => Err(WriteError { path: folder, error }),
+        let open = || File::options().read(true).append(true).create(true).open(folder.join(LIST));
+        let fresh = !folder.join(LIST).exists();
+        let mut list = match fs::create_dir_all(&folder).and_then(|()| open()) {
+            Ok(list) => list,
+            Err(error) => return Err(WriteError { path: folder, error }),
+        };
+        if fresh && let Err(error) = list.write_all(without_list(&folder).as_bytes()) {
+            return Err(WriteError { path: folder, error });
         }
+        match list.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let what = "another command is using this folder: wait until it ends, or choose another folder";
+                Err(WriteError { path: folder, error: io::Error::other(what) })
+            }
+            // Some file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Self { folder, list }),
+        }
+    }
+
+    /// The same for files of these names, after checking that none of them would replace a file of someone else. Nothing
+    /// is written if one would. A report brings its figures.
+    ///
+    /// # Errors
+    /// Names the file, or says why the folder cannot be used.
+    pub fn for_files<N: AsRef<str>>(
+        folder: impl Into<PathBuf>,
+        names: &[N],
+    ) -> Result<Self, WriteError> {
+        let folder = folder.into();
+<<<<<<< HEAD
+        let list = fs::read_to_string(folder.join(LIST)).unwrap_or_default();
+=======
+        Self::check(&folder, names)?;
+        Self::new(folder)
+    }
+
+    /// Checks that none of these files would replace one of someone else. A report brings its figures.
+    ///
+    /// # Errors
+    /// Names the file.
+    pub fn check<N: AsRef<str>>(folder: &Path, names: &[N]) -> Result<(), WriteError> {
+        let list = fs::read_to_string(folder.join(LIST));
+        let list = list.unwrap_or_else(|_| without_list(folder));
+>>>>>>> 31d2243 (fixup! report: replace results together, one command at a time)
+        let mut names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
+        if names.iter().any(|name| name == PAGE) {
+            let figures = fs::read_dir(folder.join(FIGURES)).into_iter().flatten().flatten();
+            let there = figures.filter_map(|entry| entry.file_name().into_string().ok());
+            let picture = |name: &String| name.ends_with(".svg") || name.ends_with(".png");
+            names.extend(there.filter(picture).map(|name| format!("{FIGURES}/{name}")));
+        }
+        names.iter().try_for_each(|name| ours(&folder, name, &list))?;
+        Self::new(folder)
     }
 
     /// Where results go.
@@ -78,22 +139,45 @@ impl Outputs {
         &self.folder
     }
 
-    /// Writes all files.
+    /// Whether a file of this name in the folder is one that a command has written.
+    #[must_use]
+    pub fn has_written(&self, name: &str) -> bool {
+        self.list().is_ok_and(|list| list.lines().any(|line| line == name))
+    }
+
+    fn list(&self) -> Result<String, WriteError> {
+        let (mut text, mut file) = (String::new(), &self.list);
+        match file.rewind().and_then(|()| file.read_to_string(&mut text)) {
+            Ok(_) => Ok(text),
+            Err(error) => Err(WriteError { path: self.folder.join(LIST), error }),
+        }
+    }
+
+    /// Files to be written together.
+    #[must_use]
+    pub const fn batch(&self) -> Batch<'_> {
+        Batch {
+            outputs: self,
+            files: Vec::new(),
+            obsolete: Vec::new(),
+            report: false,
+            access: Access::Usual,
+        }
+    }
+
+    /// Writes all files of a run, or none.
     ///
     /// # Errors
     /// Says which path could not be written.
     pub fn write(&self, results: &Results<'_>) -> Result<(), WriteError> {
-        self.put("metrics.csv", results.record.csv().as_bytes())?;
-        if let Some(record) = results.node_record {
-            self.put("nodes.csv", record.csv().as_bytes())?;
+        let mut batch = self.batch();
+        batch.add("metrics.csv", results.record.csv());
+        match results.node_record {
+            Some(record) => batch.add("nodes.csv", record.csv()),
+            None => batch.remove("nodes.csv"),
         }
-        self.put_json("summary.json", &Summary::new(results))?;
-        self.put_json("state.json", &States::new(results.nodes))?;
-        self.show(results)
-    }
-
-    /// The report and its pictures.
-    fn show(&self, results: &Results<'_>) -> Result<(), WriteError> {
+        batch.add_json("summary.json", &Summary::new(results))?;
+        batch.add_json("state.json", &States::new(results.nodes))?;
         let Results { experiment, weights, layout, shards, record, .. } = *results;
         let mut figures = captioned(charts(record, "iteration"));
         figures.extend(labels(shards, experiment.data.validation()));
@@ -101,36 +185,8 @@ impl Outputs {
             .then(|| drawing::svg(weights, layout, &experiment.network.topology.to_string()));
         let configuration =
             toml::to_string(experiment).map_err(|error| self.failed(PAGE, error))?;
-        self.report(&of_run(results, figures, network, configuration))
-    }
-
-    /// Writes a page, and its pictures as files of their own.
-    ///
-    /// # Errors
-    /// Says which path could not be written.
-    pub fn report(&self, report: &Report) -> Result<(), WriteError> {
-        self.draw(report)?;
-        self.put(PAGE, report.html().as_bytes())
-    }
-
-    /// Draws the pictures of a page: one SVG and one PNG file each, in the folder `figures`.
-    ///
-    /// # Errors
-    /// Says which path could not be written.
-    pub fn draw(&self, report: &Report) -> Result<(), WriteError> {
-        let folder = Self::new(self.folder.join("figures"))?;
-        for figure in &report.figures {
-            folder.picture(&figure.stem, &figure.drawing.svg())?;
-        }
-        report.network.iter().try_for_each(|svg| folder.picture("network", svg))
-    }
-
-    /// One picture as SVG and PNG.
-    fn picture(&self, stem: &str, svg: &str) -> Result<(), WriteError> {
-        self.put(&format!("{stem}.svg"), svg.as_bytes())?;
-        let name = format!("{stem}.png");
-        let png = plot::png(svg, PIXELS).map_err(|error| self.failed(&name, error))?;
-        self.put(&name, &png)
+        batch.add_report(&of_run(results, figures, network, configuration))?;
+        batch.write()
     }
 
     /// Why a file could not be written, if it could not even be made.
@@ -139,15 +195,17 @@ impl Outputs {
         name: &str,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> WriteError {
-        WriteError { path: self.folder.join(name), error: std::io::Error::other(error) }
+        WriteError { path: self.folder.join(name), error: io::Error::other(error) }
     }
 
     /// Writes one file, whole or not at all.
     ///
     /// # Errors
     /// Says which path could not be written.
-    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
-        files::put(&self.folder.join(name), bytes)
+    pub fn put(&self, name: &str, bytes: impl Into<Vec<u8>>) -> Result<(), WriteError> {
+        let mut batch = self.batch();
+        batch.add(name, bytes);
+        batch.write()
     }
 
     /// Writes one value as a line of JSON.
@@ -155,8 +213,137 @@ impl Outputs {
     /// # Errors
     /// Says which path could not be written.
     pub fn put_json(&self, name: &str, value: &impl Serialize) -> Result<(), WriteError> {
-        let mut bytes = serde_json::to_vec(value).map_err(|error| self.failed(name, error))?;
+        let mut batch = self.batch();
+        batch.add_json(name, value)?;
+        batch.write()
+    }
+}
+
+/// Refuses a name that a file of someone else has.
+fn ours(folder: &Path, name: &str, list: &str) -> Result<(), WriteError> {
+    let path = folder.join(name);
+    if list.lines().any(|line| line == name) || path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let what =
+        "a file of this name is there that lopa did not write: move it, or choose another folder";
+    Err(WriteError { path, error: io::Error::other(what) })
+}
+
+/// The list of a folder that has none. Repositories keep studies of the paper without it, and all their files are ours.
+fn without_list(folder: &Path) -> String {
+    let names = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
+    };
+    let mut all = names(folder);
+    let is_study = |name: &String| folder.join(name).join(STUDY).is_file();
+    if !folder.join(STUDY).is_file() && !all.iter().any(is_study) {
+        return String::new();
+    }
+    all.extend(names(&folder.join(FIGURES)).iter().map(|name| format!("{FIGURES}/{name}")));
+    all.iter().filter(|name| folder.join(name).is_file()).map(|name| format!("{name}\n")).collect()
+}
+
+/// Files of a folder that are written together: all of them, or none.
+#[derive(Debug)]
+pub struct Batch<'o> {
+    outputs: &'o Outputs,
+    files: Vec<(String, Vec<u8>)>,
+    obsolete: Vec<String>,
+    report: bool,
+    access: Access,
+}
+
+impl Batch<'_> {
+    /// Adds a file.
+    pub fn add(&mut self, name: impl Into<String>, bytes: impl Into<Vec<u8>>) {
+        self.files.push((name.into(), bytes.into()));
+    }
+
+    /// Removes the file of an earlier command that does not belong to these.
+    pub fn remove(&mut self, name: &str) {
+        self.obsolete.push(name.into());
+    }
+
+    /// Lets only the owner read the files, where the system knows owners.
+    pub const fn restrict(&mut self, access: Access) {
+        self.access = access;
+    }
+
+    /// Adds one value as a line of JSON.
+    ///
+    /// # Errors
+    /// Says which value could not be written.
+    pub fn add_json(&mut self, name: &str, value: &impl Serialize) -> Result<(), WriteError> {
+        let bytes = serde_json::to_vec(value);
+        let mut bytes = bytes.map_err(|error| self.outputs.failed(name, error))?;
         bytes.push(b'\n');
-        self.put(name, &bytes)
+        self.add(name, bytes);
+        Ok(())
+    }
+
+    /// Adds a page, and its pictures as files of their own: one SVG and one PNG file each, in the folder `figures`.
+    ///
+    /// # Errors
+    /// Says which picture could not be drawn.
+    pub fn add_report(&mut self, report: &Report) -> Result<(), WriteError> {
+        let figures = report.figures.iter().map(|figure| (&figure.stem[..], figure.drawing.svg()));
+        let network = report.network.iter().map(|svg| ("network", svg.clone()));
+        for (stem, svg) in figures.chain(network) {
+            let name = format!("{FIGURES}/{stem}.png");
+            let png = plot::png(&svg, PIXELS);
+            let png = png.map_err(|error| self.outputs.failed(&name, error))?;
+            self.add(format!("{FIGURES}/{stem}.svg"), svg);
+            self.add(name, png);
+        }
+        self.add(PAGE, report.html());
+        self.report = true;
+        Ok(())
+    }
+
+    /// Writes all files; if one cannot be written, those of an earlier command are unchanged.
+    ///
+    /// # Errors
+    /// Says which path could not be written, or would replace a file that no command has written.
+    pub fn write(self) -> Result<(), WriteError> {
+        let Outputs { folder, list } = self.outputs;
+        let before = self.outputs.list()?;
+        let mut new = String::new();
+        for (name, _) in &self.files {
+            ours(folder, name, &before)?;
+            if before.lines().all(|line| line != name) {
+                new += &format!("{name}\n");
+            }
+        }
+        if self.report {
+            let path = folder.join(FIGURES);
+            fs::create_dir_all(&path).map_err(|error| WriteError { path, error })?;
+        }
+        let files: Vec<(PathBuf, &[u8])> =
+            self.files.iter().map(|(name, bytes)| (folder.join(name), &bytes[..])).collect();
+        files::stage(&files, self.access)?;
+        let mut list = list;
+        if let Err(error) = list.write_all(new.as_bytes()).and_then(|()| list.sync_all()) {
+            files::unstage(&files);
+            return Err(WriteError { path: folder.join(LIST), error });
+        }
+        files::place(&files)?;
+        // Figures of an earlier report, and files that only an earlier command had, would be taken for these results'.
+        let old = |name: &&str| {
+            let figure = self.report && name.starts_with(FIGURES);
+            (figure || self.obsolete.iter().any(|own| own == name))
+                && self.files.iter().all(|(own, _)| own != name)
+        };
+        for name in before.lines().filter(old) {
+            let path = folder.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(WriteError { path, error });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }

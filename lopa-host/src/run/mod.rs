@@ -430,7 +430,7 @@ impl<'p> Run<'p, '_> {
             };
             let bytes = standing.bytes(&nodes);
             let bytes = bytes.map_err(|error| outputs.failed(checkpoint::NAME, error))?;
-            outputs.put(checkpoint::NAME, &bytes)?;
+            outputs.put(checkpoint::NAME, bytes)?;
         }
         self.saved = Instant::now();
         Ok(())

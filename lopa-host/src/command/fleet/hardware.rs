@@ -8,14 +8,13 @@ use std::time::Duration;
 use clap::Args;
 use lopa_core::wire::Status;
 use lopa_host::chips::{BOARDS, Board, Limits};
-use lopa_host::files;
 use lopa_host::fleet::{Client, Connected, Reading, Silence, flash};
 use lopa_host::report::{NodeState, Outputs, States};
 use lopa_host::run::Prepared;
 
 use super::Source;
 use super::progress::{Progress, damaged, word};
-use crate::command::shard::{access, blob_files, blobs_for};
+use crate::command::shard::{access, add_blobs, blob_name, blobs_for};
 use crate::command::{Failure, interrupts, print, tell};
 
 /// How often the status of boards is requested.
@@ -46,7 +45,6 @@ impl Flash {
             name.parse().map_err(|error| Failure::input(format!("fleet.board: {error}")))?;
         let blobs = blobs_for(prepared, Limits::default(), Some(&board))?;
         let outputs = Outputs::new(&self.blobs).map_err(Failure::input)?;
-        let all = blob_files(outputs.folder(), &blobs);
         // What a board would refuse is reported before anything is built or written.
         let probe = |node: u32| {
             let own = table.node.iter().find(|own| own.id == node);
@@ -62,9 +60,13 @@ impl Flash {
         let probes: Vec<_> = (0..experiment.network.nodes).map(probe).collect::<Result<_, _>>()?;
         flash::lines(&board, &self.blobs, &self.blobs, None).map_err(Failure::input)?;
         let image = self.source.program(&board)?;
-        files::put_all_as(&all, access(prepared))?;
-        for ((path, _), probe) in all.iter().zip(probes) {
-            let lines = flash::lines(&board, &image, path, probe);
+        let mut batch = outputs.batch();
+        batch.restrict(access(prepared));
+        add_blobs(&mut batch, &blobs);
+        batch.write()?;
+        for (blob, probe) in blobs.iter().zip(probes) {
+            let path = outputs.folder().join(blob_name(blob.budget.node));
+            let lines = flash::lines(&board, &image, &path, probe);
             for line in lines.map_err(Failure::input)? {
                 print(&format!("{line}\n"))?;
                 if !self.dry_run {
