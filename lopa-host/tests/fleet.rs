@@ -41,6 +41,7 @@ fn mistakes_are_reported_and_earlier_results_kept() {
     with("gone.toml", "[fleet]\nnode = [{ id = 0, port = \"/dev/no-such-port\" }]");
     fs::create_dir(dir.path().join("out")).unwrap();
     fs::write(dir.path().join("out/state.json"), "earlier").unwrap();
+    fs::write(dir.path().join("out/lopa.lock"), "state.json\n").unwrap();
     let emulate = ["--emulate", "--out", "out"];
     for (status, arguments, what) in [
         (2, vec!["net.toml"], "nothing to do: pass --emulate"),
@@ -84,7 +85,8 @@ fn mistakes_are_reported_and_earlier_results_kept() {
         assert!(said(&output).contains(what), "{arguments:?}: {}", said(&output));
     }
     assert_eq!(fs::read(dir.path().join("out/state.json")).unwrap(), b"earlier");
-    assert_eq!(fs::read_dir(dir.path().join("out")).unwrap().count(), 1);
+    // That, and the list of what was written.
+    assert_eq!(fs::read_dir(dir.path().join("out")).unwrap().count(), 2);
 }
 
 #[test]

@@ -142,6 +142,70 @@ fn read(dir: &Path, name: &str) -> String {
     fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// A network in a folder of its own that reads a file for everything that can be read.
+fn many_files(dir: &Path) {
+    let own = dir.join("own");
+    fs::create_dir_all(&own).unwrap();
+    let rows = (0..120_i32).map(|i| {
+        let (a, b) = (i * 37 % 101 - 50, i * 53 % 97 - 48);
+        format!("{},{a},{b}\n", i32::from(3 * a + b > 0))
+    });
+    let rows: String = rows.collect();
+    fs::write(own.join("points.csv"), &rows).unwrap();
+    fs::write(own.join("test.csv"), &rows).unwrap();
+    fs::write(own.join("x0.csv"), "-3,-3\n").unwrap();
+    fs::write(own.join("edges.txt"), "0 1\n1 2\n2 3\n0 3\n").unwrap();
+    let third = 1.0_f32 / 3.0;
+    let row = |shift: usize| {
+        let cell = |at: usize| if (at + shift) % 4 == 2 { 0.0 } else { third };
+        (0..4).map(|at| cell(at).to_string()).collect::<Vec<_>>().join(",") + "\n"
+    };
+    fs::write(own.join("weights.csv"), [0, 3, 2, 1].map(row).concat()).unwrap();
+    good(dir, "key own/network.key");
+    let text = network(&[
+        ("\"ring\"", "\"file edges.txt\"\nweights = \"weights.csv\""),
+        ("\"synthetic\"", "\"csv\"\nfile = \"points.csv\"\ntest_file = \"test.csv\""),
+        ("x0 = -3.0", "x0 = \"x0.csv\"\n[links]\nkey = \"network.key\""),
+    ]);
+    fs::write(own.join("net.toml"), text).unwrap();
+}
+
+#[test]
+fn files_that_are_written_name_their_data_from_where_they_lie() {
+    let dir = place();
+    let path = dir.path();
+    many_files(path);
+    good(path, "run own/net.toml --out ran");
+    good(path, "tune own/net.toml --out out/deep/tuned --trials 1");
+    good(path, "sweep own/net.toml --out swept --alpha 0.3 --seeds 1");
+    for (from, file, at) in
+        [("out/deep/tuned", "net.toml", "../../../own/"), ("swept", "best.toml", "../own/")]
+    {
+        let text = read(&path.join(from), file);
+        for name in ["points.csv", "test.csv", "x0.csv", "edges.txt", "weights.csv", "network.key"]
+        {
+            assert!(text.contains(&format!("{at}{name}\"")), "{name}: {text}");
+        }
+        good(&path.join(from), &format!("run {file} --out again"));
+        let states = [path.join(from).join("again/state.json"), path.join("ran/state.json")];
+        let [again, ran] = states.map(|state| fs::read(state).unwrap());
+        assert!(again == ran, "{from}");
+    }
+    // A folder of data, too.
+    let folder = network(&[("source = \"synthetic\"", "source = \"csv\"\ndir = \"folders\"")]);
+    for node in 0..4 {
+        let own = path.join(format!("own/folders/node-{node}"));
+        fs::create_dir_all(&own).unwrap();
+        for name in ["train.csv", "val.csv", "test.csv"] {
+            fs::copy(path.join("own/points.csv"), own.join(name)).unwrap();
+        }
+    }
+    fs::write(path.join("own/folder.toml"), folder).unwrap();
+    good(path, "tune own/folder.toml --out tuned --trials 1");
+    assert!(read(path, "tuned/folder.toml").contains("dir = \"../own/folders\""));
+    good(path, "run tuned/folder.toml --out folders");
+}
+
 #[test]
 fn results_are_replaced_together_or_not_at_all() {
     let dir = place();

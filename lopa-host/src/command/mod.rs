@@ -18,7 +18,7 @@ pub(crate) mod tune;
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
@@ -26,6 +26,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lopa_host::config::Experiment;
 use lopa_host::files::WriteError;
 use lopa_host::record::Record;
+use lopa_host::report::Outputs;
 use lopa_host::run::{Prepared, RunError};
 use serde::Serialize;
 
@@ -70,6 +71,32 @@ impl From<WriteError> for Failure {
 /// Reads an experiment file, and everything its network needs.
 pub(crate) fn prepared(file: &Path) -> Result<Prepared, Failure> {
     Ok(Prepared::new(Experiment::read(file).map_err(Failure::input)?)?)
+}
+
+/// The folder for files of these names. Refuses, before anything runs or is written, to replace an input of the command or
+/// a file that lopa has not written.
+pub(crate) fn folder<N: AsRef<str>>(
+    out: &Path,
+    names: &[N],
+    inputs: &[PathBuf],
+) -> Result<Outputs, Failure> {
+    let inputs: Vec<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    for path in names.iter().map(|name| out.join(name.as_ref())) {
+        if path.canonicalize().is_ok_and(|path| inputs.contains(&path)) {
+            return Err(Failure::input(format!(
+                "{} is an input of this command and would be replaced: choose another folder with --out",
+                path.display()
+            )));
+        }
+    }
+    Outputs::for_files(out, names).map_err(Failure::input)
+}
+
+/// The files that a command reads: an experiment file, and those that it names.
+pub(crate) fn inputs(file: &Path, experiment: &Experiment) -> Vec<PathBuf> {
+    let mut all = lopa_host::run::inputs(experiment);
+    all.push(file.into());
+    all
 }
 
 /// A bar on a terminal, nothing in a pipe. It counts `what`.

@@ -6,7 +6,7 @@ use clap::Args;
 use lopa_host::report::Outputs;
 use lopa_host::run::{Options, Outcome};
 
-use super::{Failure, Lines, Threads, interrupts, prepared, progress, tell};
+use super::{Failure, Lines, Threads, folder, inputs, interrupts, prepared, progress, tell};
 
 /// Simulates the network a file describes.
 ///
@@ -34,7 +34,8 @@ impl Run {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.threads.start()?;
         let prepared = prepared(&self.file)?;
-        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let inputs = inputs(&self.file, prepared.experiment());
+        let outputs = folder(&self.out, &Outputs::RUN, &inputs)?;
         let bar = progress(prepared.experiment().run.iterations, "rounds");
         let (outputs, stop) = (Some(&outputs), Some(interrupts()?));
         let options = Options { outputs, resume: self.resume, stop };

@@ -9,8 +9,9 @@ use lopa_host::campaign::{Cell, Sweep, Values};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
+use lopa_host::run::moved_to;
 
-use super::{Failure, Threads, interrupts, print, progress};
+use super::{Failure, Threads, folder, inputs, interrupts, print, progress};
 
 /// Tries every combination of step sizes, each on several seeds, on all cores.
 ///
@@ -83,7 +84,7 @@ impl SweepCommand {
         }
         let (seeds, metric) = (self.seeds, self.metric);
         let sweep = Sweep { experiment, axes, seeds, metric };
-        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let outputs = folder(&self.out, &FILES, &inputs(&self.file, &sweep.experiment))?;
         let (stop, bar) = (interrupts()?, progress(sweep.runs() as u64, "runs"));
         let cells = sweep.run(stop, || bar.inc(1));
         bar.finish_and_clear();
@@ -107,7 +108,7 @@ impl SweepCommand {
             FILES[1..].iter().for_each(|name| batch.remove(name));
             return Ok(batch.write()?);
         };
-        let mut experiment = sweep.experiment.clone();
+        let mut experiment = moved_to(&sweep.experiment, outputs.folder());
         experiment.algorithm = best.algorithm.clone();
         let configuration = toml::to_string(&experiment).map_err(Failure::run)?;
         batch.add("best.toml", configuration.clone());

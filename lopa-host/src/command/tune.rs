@@ -8,11 +8,11 @@ use lopa_host::campaign::{Trial, Tune, trials_csv};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::record::Over;
-use lopa_host::report::Outputs;
+use lopa_host::run::moved_to;
 
 use super::compare::stem;
 use super::sweep::metric;
-use super::{Failure, Threads, interrupts, print, progress};
+use super::{Failure, Threads, folder, inputs, interrupts, print, progress};
 
 /// Searches for practical step sizes with a stated budget, the same for every file.
 ///
@@ -85,7 +85,12 @@ impl TuneCommand {
         if let Some(name) = names.iter().enumerate().find(|(i, a)| names[..*i].contains(a)) {
             return Err(Failure::input(format!("two files are named {}: rename one", name.1)));
         }
-        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let mut outcomes: Vec<String> = names.iter().map(|name| format!("{name}.toml")).collect();
+        outcomes.push("tune.csv".into());
+        let read = self.files.iter().zip(&searches);
+        let read: Vec<_> =
+            read.flat_map(|(file, (_, tune))| inputs(file, &tune.experiment)).collect();
+        let outputs = folder(&self.out, &outcomes, &read)?;
         let runs: usize = searches.iter().flat_map(|(_, tune)| tune.rungs()).map(|r| r.0).sum();
         let (stop, bar) = (interrupts()?, progress(runs as u64, "runs"));
         let mut found: Vec<(&str, Vec<Trial>)> = Vec::new();
@@ -104,7 +109,7 @@ impl TuneCommand {
                 batch.remove(&format!("{name}.toml"));
                 continue;
             };
-            let mut experiment = tune.experiment.clone();
+            let mut experiment = moved_to(&tune.experiment, outputs.folder());
             experiment.algorithm = algorithm.clone();
             let text = toml::to_string(&experiment).map_err(Failure::run)?;
             batch.add(format!("{name}.toml"), text);

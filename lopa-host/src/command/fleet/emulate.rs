@@ -14,7 +14,7 @@ use lopa_host::run::Prepared;
 
 use super::Source;
 use super::progress::Progress;
-use crate::command::{Failure, Lines, interrupts, progress};
+use crate::command::{Failure, Lines, folder, inputs, interrupts, progress};
 
 /// Seconds before a silent neighbour is given up, if no board goes missing.
 const CALM: f64 = 100.0;
@@ -89,7 +89,7 @@ impl Emulation {
         needed.then_some((Faults { corrupt, drop, ..Faults::NONE }, self.seed))
     }
 
-    pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
+    pub(super) fn run(&self, file: &Path, prepared: &Prepared) -> Result<(), Failure> {
         let Some(out) = &self.out else {
             return Err(Failure::input("--out DIR is missing: name a folder for the results"));
         };
@@ -107,7 +107,7 @@ impl Emulation {
         let faults = self.faults();
         let lossy = faults.as_ref().is_some_and(|(faults, _)| faults.corrupt + faults.drop > 0.0);
         let layout = Layout::new(prepared, self.wiring, patient(silence, lossy))?;
-        let outputs = Outputs::new(out).map_err(Failure::input)?;
+        let outputs = folder(out, &Outputs::RUN, &inputs(file, experiment))?;
         let image = self.source.program(&layout.board)?;
         let stop = interrupts()?;
         let bar = progress(rounds, "simulated rounds");

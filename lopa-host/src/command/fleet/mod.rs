@@ -100,7 +100,7 @@ impl FleetCommand {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let prepared = prepared(&self.file)?;
         match (&self.action, self.emulation.emulate) {
-            (None, true) => self.emulation.run(&prepared),
+            (None, true) => self.emulation.run(&self.file, &prepared),
             (None, false) => Err(Failure::input(
                 "nothing to do: pass --emulate --out DIR, or one of flash, start, status, monitor, read and stop",
             )),
