@@ -207,6 +207,49 @@ fn files_that_are_written_name_their_data_from_where_they_lie() {
 }
 
 #[test]
+fn resume_rejects_everything_that_changes_results() {
+    let dir = place();
+    let path = dir.path();
+    many_files(path);
+    good(path, "run own/net.toml --out results");
+    let before = contents(&path.join("results"));
+    let (text, data) = (read(path, "own/net.toml"), read(path, "own/test.csv"));
+    let resume = "run own/net.toml --out results --resume";
+    let began = "is not what the run began with";
+    for (from, to, what) in [
+        ("x0 = \"x0.csv\"", "x0 = -2.0", "run.x0"),
+        ("[run]", "[run]\nseed = 2", "run.seed"),
+        ("[run]", "[run]\nmetrics = \"all\"", "run.metrics"),
+        ("[run]", "[run]\nper_node = true", "run.per_node"),
+        ("record_every = 20", "record_every = 10", "run.record_every"),
+        ("test_file = \"test.csv\"", "", "the network or the data"),
+        ("[algorithm]", "standardise = false\n[algorithm]", "data.standardise"),
+        ("beta = 0.05", "beta = 0.04", "algorithm.beta"),
+        ("[links]", "[links]\nbaud = 9600", "links.baud"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        fs::write(path.join("own/net.toml"), text.replace(from, to)).unwrap();
+        fails(path, resume, 2, &[what, began]);
+    }
+    fs::write(path.join("own/net.toml"), &text).unwrap();
+    let change = |name: &str, contents: &str, what: &str| {
+        let file = path.join("own").join(name);
+        let old = fs::read(&file).unwrap();
+        fs::write(&file, contents).unwrap();
+        fails(path, resume, 2, &[what, began]);
+        fs::write(&file, old).unwrap();
+    };
+    change("x0.csv", "-3,-2", "the file of run.x0");
+    change("test.csv", &data.replacen("0,", "1,", 1), "the test data");
+    assert_eq!(contents(&path.join("results")), before);
+    // Files may move, and a run may become longer and save itself more often.
+    fs::rename(path.join("own"), path.join("moved")).unwrap();
+    let longer = text.replace("iterations = 60", "iterations = 80\ncheckpoint_every = 10");
+    fs::write(path.join("moved/net.toml"), longer).unwrap();
+    good(path, "run moved/net.toml --out results --resume");
+}
+
+#[test]
 fn results_are_replaced_together_or_not_at_all() {
     let dir = place();
     let path = dir.path();

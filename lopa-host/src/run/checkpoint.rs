@@ -6,17 +6,29 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
-use super::{RunError, input};
+use super::{RunError, input, paths};
 use crate::algorithms::RestoreError;
-use crate::config::{Experiment, RunTable};
+use crate::config::Experiment;
 use crate::metrics;
 use crate::network::Traffic;
 use crate::record::Record;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
-const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 4\n";
+const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 5\n";
+
+/// Checksums of what files say: the names of files may change, but not their contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Digests {
+    /// The network, and what nodes learn from.
+    pub(crate) network: u32,
+    /// What nodes are tested on.
+    pub(crate) test: u32,
+    /// Where x starts.
+    pub(crate) start: u32,
+}
 
 /// Where a run stood, but for its nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,8 +36,8 @@ pub(crate) struct Standing {
     /// The file it was described by, as TOML: what reads it back does not depend on how some other crate of a build wants
     /// JSON's numbers kept.
     pub(crate) experiment: String,
-    /// The checksum of what nodes learn from, and of the network.
-    pub(crate) digest: u32,
+    /// The checksums of what files say.
+    pub(crate) digests: Digests,
     /// Rounds completed.
     pub(crate) round: u64,
     /// Seconds it took.
@@ -52,7 +64,7 @@ impl Standing {
     pub(crate) fn resume(
         folder: &Path,
         experiment: &Experiment,
-        digest: u32,
+        digests: Digests,
         restore: impl FnOnce(&[u8]) -> Result<(), RestoreError>,
     ) -> Result<Self, RunError> {
         let path = folder.join(NAME);
@@ -64,24 +76,20 @@ impl Standing {
         let damaged = || unreadable(&"it is damaged or of another version");
         let (standing, nodes) = split(&bytes).ok_or_else(damaged)?;
         let began_with = toml::from_str(&standing.experiment).map_err(|_| damaged())?;
-        standing.check(&began_with, experiment, digest)?;
+        standing.check(&began_with, experiment, digests)?;
         restore(nodes).map_err(|error| input(format!("cannot resume: {error}")))?;
         Ok(standing)
     }
 
-    fn check(&self, old: &Experiment, new: &Experiment, digest: u32) -> Result<(), RunError> {
-        let run = |run: &RunTable| (run.seed, run.record_every, run.metrics.clone(), run.per_node);
-        let checks = [
-            ("the table [problem]", old.problem == new.problem),
-            ("the table [algorithm]", old.algorithm == new.algorithm),
-            ("the table [links]", old.links == new.links),
-            (
-                "the seed, record_every, metrics or per_node of the table [run]",
-                run(&old.run) == run(&new.run),
-            ),
-            ("the network or the data", self.digest == digest),
+    fn check(&self, old: &Experiment, new: &Experiment, now: Digests) -> Result<(), RunError> {
+        let began = self.digests;
+        let contents = [
+            ("the network or the data", began.network == now.network),
+            ("the test data", began.test == now.test),
+            ("the file of run.x0", began.start == now.start),
         ];
-        if let Some((what, _)) = checks.into_iter().find(|(_, same)| !same) {
+        let changed = contents.into_iter().find(|(_, same)| !same).map(|(what, _)| what.to_owned());
+        if let Some(what) = changed_setting(old, new)?.or(changed) {
             return Err(input(format!(
                 "cannot resume: {what} is not what the run began with; put it back, or run without --resume"
             )));
@@ -106,6 +114,49 @@ impl Standing {
         };
         Ok([read(record)?, read(nodes)?])
     }
+}
+
+/// The first table whose settings differ, and the keys that do.
+fn changed_setting(old: &Experiment, new: &Experiment) -> Result<Option<String>, RunError> {
+    let [old, new] = [settings(old)?, settings(new)?];
+    for table in old.keys().chain(new.keys()) {
+        let [old, new] = [&old, &new].map(|all| all.get(table).and_then(Value::as_table));
+        if old == new {
+            continue;
+        }
+        let [old, new] = [old, new].map(|table| table.cloned().unwrap_or_default());
+        let mut keys: Vec<&String> = old.keys().chain(new.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        keys.retain(|key| old.get(*key) != new.get(*key));
+        let keys: Vec<String> = keys.iter().map(|key| format!("{table}.{key}")).collect();
+        let what = match &table[..] {
+            "network" | "data" => "the network or the data".into(),
+            table => format!("the table [{table}]"),
+        };
+        let verb = if keys.len() == 1 { "differs" } else { "differ" };
+        return Ok(Some(if keys.is_empty() {
+            what
+        } else {
+            // The keys first: they are what has to be put back.
+            format!("{} {verb}: {what}", keys.join(", "))
+        }));
+    }
+    Ok(None)
+}
+
+/// Every setting that changes what is computed or reported.
+fn settings(experiment: &Experiment) -> Result<Table, RunError> {
+    let mut experiment = experiment.clone();
+    // A run may become longer, save itself more or less often, and have its boards elsewhere.
+    experiment.run.iterations = 0;
+    experiment.run.checkpoint_every = None;
+    experiment.fleet = None;
+    // Files may have moved: their contents are compared instead.
+    for path in paths::all_mut(&mut experiment) {
+        *path = "file".into();
+    }
+    Table::try_from(&experiment).map_err(input)
 }
 
 /// What a file says, and the bytes of its nodes; nothing if it is not whole.

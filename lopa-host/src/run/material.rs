@@ -74,6 +74,14 @@ impl Material {
         numbered.map(|(node, problem)| problem.map_err(|error| named(node, error))).collect()
     }
 
+    /// A checksum of everything nodes are tested on.
+    pub(super) fn digest_tests(&self, digest: &mut crc32fast::Hasher) {
+        for shard in self.shards() {
+            digest.update(&[u8::from(shard.test.is_some())]);
+            shard.test.iter().for_each(|test| digest_table(test, digest));
+        }
+    }
+
     /// A checksum of everything nodes learn from: a run is resumed on the same or not at all.
     pub(super) fn digest(&self, digest: &mut crc32fast::Hasher) {
         match self {

@@ -36,7 +36,7 @@ use crate::record::Record;
 use crate::report::{Outputs, Results};
 use crate::theory::{Coefficients, Constants};
 use crate::topology::{Layout, Weights};
-use checkpoint::Standing;
+use checkpoint::{Digests, Standing};
 use drive::Progress;
 use error::{input, refused};
 
@@ -290,6 +290,14 @@ impl Prepared {
         digest.finalize()
     }
 
+    /// Checksums of everything that files say about a run.
+    fn digests(&self) -> Digests {
+        let (mut test, mut start) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
+        self.material.digest_tests(&mut test);
+        self.start.iter().flatten().for_each(|a| start.update(&a.to_le_bytes()));
+        Digests { network: self.digest(), test: test.finalize(), start: start.finalize() }
+    }
+
     /// The same network on the same data, which are not copied, after a `change` to the tables `algorithm`, `links` or
     /// `run`.
     ///
@@ -324,7 +332,7 @@ impl Prepared {
         let mut run = Run {
             prepared: self,
             outputs,
-            digest: self.digest(),
+            digests: self.digests(),
             record: meter.record(),
             nodes: Meter::node_record(),
             meter,
@@ -336,7 +344,7 @@ impl Prepared {
         if let (true, Some(outputs)) = (resume, outputs) {
             let restore = |bytes: &[u8]| network.restore(bytes);
             let standing =
-                Standing::resume(outputs.folder(), &self.experiment, run.digest, restore)?;
+                Standing::resume(outputs.folder(), &self.experiment, run.digests, restore)?;
             [run.record, run.nodes] = standing.records(self.experiment.run.record_every)?;
             (run.seconds, run.before) = (standing.seconds, standing.traffic);
         }
@@ -368,7 +376,7 @@ struct Run<'p, 'o> {
     prepared: &'p Prepared,
     /// Where files go, if they are wanted.
     outputs: Option<&'o Outputs>,
-    digest: u32,
+    digests: Digests,
     meter: Meter<'p>,
     record: Record,
     /// What was measured of single nodes, if the file asks for it.
@@ -424,7 +432,7 @@ impl<'p> Run<'p, '_> {
             let standing = Standing {
                 experiment: toml::to_string(&self.prepared.experiment)
                     .map_err(|error| outputs.failed(checkpoint::NAME, error))?,
-                digest: self.digest,
+                digests: self.digests,
                 round: progress.round,
                 seconds: self.seconds + progress.seconds,
                 traffic: self.traffic(network).unwrap_or_default(),
