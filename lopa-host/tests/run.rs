@@ -48,7 +48,9 @@ fn divergence_exits_with_status_1_and_keeps_the_results_so_far() {
     let error = said(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(
-        error.contains("round") && error.contains("node") && error.contains("Inner"),
+        error.contains("node")
+            && error.contains("diverged in round")
+            && error.contains("reduce beta first"),
         "{error}"
     );
     let csv = fs::read_to_string(dir.path().join("results/metrics.csv")).unwrap();

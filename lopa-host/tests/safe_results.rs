@@ -142,6 +142,72 @@ fn read(dir: &Path, name: &str) -> String {
     fs::read_to_string(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// The network with one step size far too large.
+fn wild(step: &str, value: &str) -> String {
+    let line = NETWORK.lines().find(|line| line.starts_with(step)).unwrap();
+    network(&[(line, &format!("{step} = {value}")), ("record_every = 20", "record_every = 1")])
+}
+
+#[test]
+fn a_diverged_run_says_so_everywhere_and_names_the_step_size() {
+    let dir = place();
+    let path = dir.path();
+    for (step, value) in [("beta", "500.0"), ("lambda", "500.0"), ("alpha", "1e30")] {
+        fs::write(path.join("wild.toml"), wild(step, value)).unwrap();
+        let hint = format!("reduce {step} first");
+        fails(path, &format!("run wild.toml --out {step}"), 1, &["diverged in round", &hint]);
+        let summary: serde_json::Value =
+            serde_json::from_str(&read(path, &format!("{step}/summary.json"))).unwrap();
+        assert_eq!(summary["finished"], false);
+        assert!(summary["diverged"].as_str().unwrap().contains(&hint), "{summary}");
+        let page = read(path, &format!("{step}/report.html"));
+        assert!(page.contains("Diverged after") && !page.contains("Not finished"), "{page}");
+    }
+    good(path, "run net.toml --out calm");
+    assert!(!read(path, "calm/summary.json").contains("diverged"));
+}
+
+#[test]
+fn a_diverged_run_does_not_replace_good_results() {
+    let dir = place();
+    let path = dir.path();
+    good(path, "run net.toml --out results");
+    let before = contents(&path.join("results"));
+    let text = wild("beta", "500.0").replace("x0 =", "checkpoint_every = 1\nx0 =");
+    fs::write(path.join("wild.toml"), text).unwrap();
+    let elsewhere = "the earlier results were kept, and those of this run are in results/diverged";
+    fails(path, "run wild.toml --out results", 1, &[elsewhere]);
+    let after = contents(&path.join("results"));
+    for (file, bytes) in &before {
+        assert!(after[file] == *bytes, "{} was replaced", file.display());
+    }
+    assert!(read(path, "results/diverged/metrics.csv").lines().count() > 2);
+    // The earlier run can still be made longer, and a run that diverges replaces one that did.
+    fs::write(path.join("longer.toml"), network(&[("iterations = 60", "iterations = 80")]))
+        .unwrap();
+    good(path, "run longer.toml --out results --resume");
+    fails(path, "run wild.toml --out wild", 1, &[]);
+    fails(path, "run wild.toml --out wild", 1, &[]);
+    assert!(!path.join("wild/diverged").exists());
+}
+
+#[test]
+fn compare_marks_runs_that_diverged() {
+    let dir = place();
+    let path = dir.path();
+    fs::write(path.join("wild.toml"), wild("beta", "500.0")).unwrap();
+    fails(path, "run wild.toml --out earlier", 1, &[]);
+    fails(path, "compare net.toml wild.toml earlier --out all", 1, &["wild: node", "reduce beta"]);
+    let table = read(path, "all/compare.csv");
+    let names: Vec<&str> = table.lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(names, ["run", "\"net\"", "\"wild (diverged)\"", "\"earlier (diverged)\""]);
+    let page = read(path, "all/report.html");
+    // In a legend, and in the table.
+    assert!(page.matches("wild (diverged)").count() > 2 && page.contains("earlier (diverged)"));
+    fails(path, "compare net.toml wild.toml --seeds 2 --out seeds", 1, &["wild: node"]);
+    assert!(read(path, "seeds/compare.csv").contains("\"wild (2 of 2 seeds diverged)\""));
+}
+
 /// A network in a folder of its own that reads a file for everything that can be read.
 fn many_files(dir: &Path) {
     let own = dir.join("own");
@@ -204,6 +270,31 @@ fn files_that_are_written_name_their_data_from_where_they_lie() {
     good(path, "tune own/folder.toml --out tuned --trials 1");
     assert!(read(path, "tuned/folder.toml").contains("dir = \"../own/folders\""));
     good(path, "run tuned/folder.toml --out folders");
+}
+
+#[test]
+fn no_command_replaces_its_own_input() {
+    let dir = place();
+    let path = dir.path();
+    many_files(path);
+    let own = path.join("own");
+    fs::rename(own.join("points.csv"), own.join("metrics.csv")).unwrap();
+    let text = read(&own, "net.toml").replace("points.csv", "metrics.csv");
+    fs::write(own.join("net.toml"), &text).unwrap();
+    fs::write(own.join("best.toml"), &text).unwrap();
+    let before = contents(&own);
+    for (arguments, file) in [
+        ("tune own/net.toml --out own", "own/net.toml"),
+        ("sweep own/best.toml --out own --alpha 0.3", "own/best.toml"),
+        ("run own/net.toml --out own", "own/metrics.csv"),
+    ] {
+        fails(path, arguments, 2, &[file, "is an input of this command and would be replaced"]);
+    }
+    assert_eq!(contents(&own), before);
+    good(path, "run net.toml --out ran");
+    fails(path, "compare ran lg.toml --out ran", 2, &["ran/report.html is an input"]);
+    fs::rename(path.join("ran"), path.join("lg")).unwrap();
+    fails(path, "compare lg.toml lg --out .", 2, &["is an input"]);
 }
 
 #[test]
@@ -331,4 +422,32 @@ fn a_folder_is_used_by_one_command_at_a_time() {
     fails(path, "sweep net.toml --out results --alpha 0.3", 2, words);
     drop(outputs);
     good(path, "run net.toml --out results");
+}
+
+#[test]
+fn files_that_lopa_did_not_write_are_never_replaced() {
+    let dir = place();
+    let path = dir.path();
+    for (folder, file, command) in [
+        ("run", "metrics.csv", "run net.toml --out run"),
+        ("run2", "checkpoint.lopa", "run net.toml --out run2"),
+        ("run3", "figures/network.png", "run net.toml --out run3"),
+        ("both", "compare.csv", "compare net.toml lg.toml --out both"),
+        ("both2", "lg/state.json", "compare net.toml lg.toml --out both2"),
+        ("sweep", "best.toml", "sweep net.toml --out sweep --alpha 0.3"),
+        ("tune", "net.toml", "tune net.toml --out tune --trials 1"),
+        ("paper", "results.md", "paper rates --quick --out paper"),
+    ] {
+        let place = path.join(folder).join(file);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(&place, "mine").unwrap();
+        fails(path, command, 2, &[&format!("{folder}/{file}"), "that lopa did not write"]);
+        // It is refused before anything runs or is written.
+        assert_eq!(contents(&path.join(folder)), BTreeMap::from([(place, b"mine".to_vec())]));
+    }
+    let blob = path.join("blobs/node-0.blob");
+    fs::create_dir(path.join("blobs")).unwrap();
+    fs::write(&blob, "mine").unwrap();
+    fails(path, "shard net.toml --out blobs", 1, &["node-0.blob", "that lopa did not write"]);
+    assert_eq!(fs::read(blob).unwrap(), b"mine");
 }

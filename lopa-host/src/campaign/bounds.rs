@@ -157,7 +157,7 @@ impl<'p> CheckRuns<'p> {
         let measured = measured(rounds);
         let x0 = network.nodes().first().map_or_else(Vec::new, |node| node.state().x.to_vec());
         let mut solved = true;
-        let driven = drive(&mut network, rounds, Some(stop), |network, progress| {
+        let driven = drive(&mut network, rounds, Some(stop), false, |network, progress| {
             if progress.round > 0 {
                 tick();
             }

@@ -8,10 +8,10 @@ use lopa_host::csv;
 use lopa_host::metrics::{self, Metric};
 use lopa_host::numerics::number;
 use lopa_host::record::{Column, Record};
-use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
-use lopa_host::run::{Options, Outcome, Prepared};
+use lopa_host::report::{Outputs, Report, Table, averaged, captioned, diverged};
+use lopa_host::run::{Options, Outcome, Prepared, RunError};
 
-use super::{Failure, Threads, interrupts, print, progress};
+use super::{Failure, Threads, folder, inputs, interrupts, print, progress, refuse_inputs};
 
 /// Runs several experiments and draws them in the same charts.
 ///
@@ -38,6 +38,9 @@ pub(crate) struct Compare {
     threads: Threads,
 }
 
+/// The files of a comparison, but for its figures.
+const FILES: [&str; 2] = ["compare.csv", "report.html"];
+
 impl Compare {
     /// Runs the files, and draws all runs.
     pub(crate) fn run(&self) -> Result<(), Failure> {
@@ -49,13 +52,19 @@ impl Compare {
         }
         let sources = self.runs.iter().map(|path| self.source(path));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
-        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let outputs = self.check(&names, &sources)?;
         let seeds = sources.iter().flat_map(|(_, seeds)| seeds);
         let bar = progress(seeds.map(|one| one.experiment().run.iterations).sum(), "rounds");
         let stop = Some(interrupts()?);
         let mut records: Vec<Vec<Record>> = Vec::new();
+        let (mut marked, mut messages) = (Vec::new(), Vec::new());
         let mut configurations = String::new();
-        for (name, (mut own, seeds)) in names.iter().zip(sources) {
+        for ((name, path), (mut own, seeds)) in names.iter().zip(&self.runs).zip(sources) {
+            // Those of seeds that diverged, up to where they did.
+            let mut early = Vec::new();
+            if seeds.is_empty() && diverged(path).is_some() {
+                early = std::mem::take(&mut own);
+            }
             for (seed, prepared) in seeds.iter().enumerate() {
                 let mut folder = None;
                 // Only the first seed writes files; the others just contribute their records.
@@ -67,20 +76,54 @@ impl Compare {
                 let done = bar.position();
                 let options = Options { outputs: folder.as_ref(), resume: false, stop };
                 let outcome = prepared.run(options, |round| bar.set_position(done + round));
-                let Outcome { record, finished, .. } = outcome.map_err(|error| Failure {
-                    what: format!("{name}: {error}"),
-                    ..error.into()
-                })?;
+                let Outcome { record, finished, .. } = match outcome {
+                    Ok(outcome) => outcome,
+                    Err(RunError::Diverged(diverged)) => {
+                        messages.push(format!("{name}: {diverged}"));
+                        early.push(diverged.record);
+                        continue;
+                    }
+                    Err(error) => {
+                        let what = format!("{name}: {error}");
+                        return Err(Failure { what, ..error.into() });
+                    }
+                };
                 if !finished {
                     bar.finish_and_clear();
                     return Err(Failure::run(format!("interrupted while running {name}")));
                 }
                 own.push(record);
             }
-            records.push(own);
+            marked.push(mark(name, own.len(), early.len()));
+            // Seeds that diverged do not count, unless all did.
+            records.push(if own.is_empty() { early } else { own });
         }
         bar.finish_and_clear();
-        self.write(&outputs, &names, &records, configurations)
+        self.write(&outputs, &marked, &records, configurations)?;
+        if messages.is_empty() { Ok(()) } else { Err(Failure::run(messages.join("\nlopa: "))) }
+    }
+
+    /// Refuses to replace inputs and files of others, before anything runs.
+    fn check(
+        &self,
+        names: &[String],
+        sources: &[(Vec<Record>, Vec<Prepared>)],
+    ) -> Result<Outputs, Failure> {
+        let (mut all, mut read) = (Vec::new(), Vec::new());
+        for ((name, path), (_, seeds)) in names.iter().zip(&self.runs).zip(sources) {
+            match seeds.first() {
+                Some(first) => {
+                    all.extend(Outputs::RUN.map(|file| format!("{name}/{file}")));
+                    read.extend(inputs(path, first.experiment()));
+                }
+                None => read.extend(Outputs::RUN.map(|file| path.join(file))),
+            }
+        }
+        refuse_inputs(&self.out, &all, &read)?;
+        for (name, _) in names.iter().zip(sources).filter(|(_, (_, seeds))| !seeds.is_empty()) {
+            Outputs::check(&self.out.join(name), &Outputs::RUN).map_err(Failure::input)?;
+        }
+        folder(&self.out, &FILES, &read)
     }
 
     /// The record in a folder, or the runs of a file, one per seed.
@@ -155,6 +198,15 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
         if before == 0 { stem.clone() } else { format!("{stem}-{}", before + 1) }
     };
     stems.iter().enumerate().map(number).collect()
+}
+
+/// The name of a run in tables and legends, which says if it diverged.
+fn mark(name: &str, finished: usize, diverged: usize) -> String {
+    match (finished, diverged) {
+        (_, 0) => name.into(),
+        (0, 1) => format!("{name} (diverged)"),
+        _ => format!("{name} ({diverged} of {} seeds diverged)", finished + diverged),
+    }
 }
 
 /// The name of a file without its ending, or of a folder.

@@ -80,6 +80,16 @@ pub(crate) fn folder<N: AsRef<str>>(
     names: &[N],
     inputs: &[PathBuf],
 ) -> Result<Outputs, Failure> {
+    refuse_inputs(out, names, inputs)?;
+    Outputs::for_files(out, names).map_err(Failure::input)
+}
+
+/// Refuses to replace an input of the command by one of these files.
+pub(crate) fn refuse_inputs<N: AsRef<str>>(
+    out: &Path,
+    names: &[N],
+    inputs: &[PathBuf],
+) -> Result<(), Failure> {
     let inputs: Vec<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for path in names.iter().map(|name| out.join(name.as_ref())) {
         if path.canonicalize().is_ok_and(|path| inputs.contains(&path)) {
@@ -89,7 +99,7 @@ pub(crate) fn folder<N: AsRef<str>>(
             )));
         }
     }
-    Outputs::for_files(out, names).map_err(Failure::input)
+    Ok(())
 }
 
 /// The files that a command reads: an experiment file, and those that it names.

@@ -68,7 +68,10 @@ impl Paper {
             plan.arms.iter().try_for_each(there)?;
             studies.push((name, call, study, plan));
         }
-        let whole = Outputs::new(out).map_err(Failure::input)?;
+        for (name, ..) in &studies {
+            Outputs::check(&out.join(name), &Account::FILES).map_err(Failure::input)?;
+        }
+        let whole = Outputs::for_files(out, &["results.md"]).map_err(Failure::input)?;
         let stop = interrupts()?;
         let options = self.options();
         let mut left_out = Vec::new();

@@ -19,7 +19,7 @@ use super::{Failure, Lines, Threads, folder, inputs, interrupts, prepared, progr
 pub(crate) struct Run {
     /// Experiment file (TOML).
     file: PathBuf,
-    /// Folder for the results; earlier ones are replaced when the run ends.
+    /// Folder for the results; earlier ones are replaced when the run ends, unless it diverges.
     #[arg(long)]
     out: PathBuf,
     /// Continue an interrupted run, or make a finished one longer, from the checkpoint in the folder for the results.

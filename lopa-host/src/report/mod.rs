@@ -33,7 +33,7 @@ pub use captions::captioned;
 pub use charts::{averaged, charts};
 pub use figure::{Drawing, Figure};
 pub use labels::labels;
-pub use outputs::{Batch, Outputs, Results};
+pub use outputs::{Batch, Outputs, Results, diverged};
 pub use run::of_run;
 pub use schema::{NodeState, States};
 pub use table::{Table, summary};

@@ -21,6 +21,8 @@ use crate::plot;
 use crate::record::Record;
 use crate::topology::{Layout, Weights, drawing};
 
+/// The name of the summary.
+const SUMMARY: &str = "summary.json";
 /// The name of the page.
 const PAGE: &str = "report.html";
 /// The name of what a study found.
@@ -61,6 +63,8 @@ pub struct Results<'a> {
     pub node_record: Option<&'a Record>,
     /// Whether all rounds are done.
     pub finished: bool,
+    /// Why not, if it diverged.
+    pub diverged: Option<&'a str>,
     /// How often link timeouts split the network.
     pub losses: u64,
     /// Of a fleet: an account for `summary.json`, and the same in a sentence.
@@ -70,7 +74,7 @@ pub struct Results<'a> {
 impl Outputs {
     /// The files of a run, but for its figures.
     pub const RUN: [&str; 6] =
-        ["metrics.csv", "nodes.csv", "summary.json", "state.json", PAGE, "checkpoint.lopa"];
+        ["metrics.csv", "nodes.csv", SUMMARY, "state.json", PAGE, "checkpoint.lopa"];
 
     /// Makes the folder, checks now that it can be written to, and keeps other commands out of it.
     ///
@@ -97,8 +101,7 @@ impl Outputs {
         }
     }
 
-    /// The same for files of these names, after checking that none of them would replace a file of someone else. Nothing
-    /// is written if one would. A report brings its figures.
+    /// The same for files of these names, after a [`check`](Self::check): nothing is written if it fails.
     ///
     /// # Errors
     /// Names the file, or says why the folder cannot be used.
@@ -107,9 +110,6 @@ impl Outputs {
         names: &[N],
     ) -> Result<Self, WriteError> {
         let folder = folder.into();
-<<<<<<< HEAD
-        let list = fs::read_to_string(folder.join(LIST)).unwrap_or_default();
-=======
         Self::check(&folder, names)?;
         Self::new(folder)
     }
@@ -121,7 +121,6 @@ impl Outputs {
     pub fn check<N: AsRef<str>>(folder: &Path, names: &[N]) -> Result<(), WriteError> {
         let list = fs::read_to_string(folder.join(LIST));
         let list = list.unwrap_or_else(|_| without_list(folder));
->>>>>>> 31d2243 (fixup! report: replace results together, one command at a time)
         let mut names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
         if names.iter().any(|name| name == PAGE) {
             let figures = fs::read_dir(folder.join(FIGURES)).into_iter().flatten().flatten();
@@ -129,14 +128,19 @@ impl Outputs {
             let picture = |name: &String| name.ends_with(".svg") || name.ends_with(".png");
             names.extend(there.filter(picture).map(|name| format!("{FIGURES}/{name}")));
         }
-        names.iter().try_for_each(|name| ours(&folder, name, &list))?;
-        Self::new(folder)
+        names.iter().try_for_each(|name| ours(folder, name, &list))
     }
 
     /// Where results go.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Whether the folder has results of a run that did not diverge.
+    #[must_use]
+    pub(crate) fn has_good_results(&self) -> bool {
+        self.folder.join(SUMMARY).exists() && diverged(&self.folder).is_none()
     }
 
     /// Whether a file of this name in the folder is one that a command has written.
@@ -176,7 +180,7 @@ impl Outputs {
             Some(record) => batch.add("nodes.csv", record.csv()),
             None => batch.remove("nodes.csv"),
         }
-        batch.add_json("summary.json", &Summary::new(results))?;
+        batch.add_json(SUMMARY, &Summary::new(results))?;
         batch.add_json("state.json", &States::new(results.nodes))?;
         let Results { experiment, weights, layout, shards, record, .. } = *results;
         let mut figures = captioned(charts(record, "iteration"));
@@ -217,6 +221,14 @@ impl Outputs {
         batch.add_json(name, value)?;
         batch.write()
     }
+}
+
+/// Why the run whose results are in a folder diverged, if it did.
+#[must_use]
+pub fn diverged(folder: &Path) -> Option<String> {
+    let text = fs::read(folder.join(SUMMARY)).ok()?;
+    let summary: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    Some(summary.get("diverged")?.as_str()?.to_owned())
 }
 
 /// Refuses a name that a file of someone else has.

@@ -38,7 +38,9 @@ pub fn of_run(
     ];
     tiles.extend(TILES.into_iter().filter_map(tile));
     let mut notes = Vec::new();
-    if !results.finished {
+    if let Some(why) = results.diverged {
+        notes.push(format!("Diverged after {round} of {} rounds: {why}.", run.iterations));
+    } else if !results.finished {
         notes.push(format!("Not finished: {round} of {} rounds are completed.", run.iterations));
     }
     if let Some(how) = about.reconstruction {

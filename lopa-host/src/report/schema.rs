@@ -72,6 +72,8 @@ pub(super) struct Summary<'a> {
     reconstruction: Option<&'static str>,
     iterations: u64,
     finished: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diverged: Option<&'a str>,
     nodes: usize,
     links: usize,
     rho: f64,
@@ -95,6 +97,7 @@ impl<'a> Summary<'a> {
             reconstruction: about.reconstruction,
             iterations: nodes.first().map_or(0, |node| node.round),
             finished,
+            diverged: results.diverged,
             nodes: nodes.len(),
             links: weights.topology().links().count(),
             rho: weights.spectrum().rho(),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::RunError;
+use super::{Diverged, RunError};
 use crate::algorithms::Algorithm;
 
 /// Where a run is, between two rounds.
@@ -18,7 +18,7 @@ pub(crate) struct Progress {
 }
 
 /// Runs a network until it has completed `rounds` rounds, or until `stop` is true after a round. `observe` sees it where
-/// it starts and after every round. Tells whether all rounds were completed.
+/// it starts and after every round; `single_level` says what kind of method it is. Tells whether all rounds were completed.
 ///
 /// # Errors
 /// Names the node that diverged; passes on what `observe` fails with.
@@ -26,9 +26,11 @@ pub(crate) fn drive<P, A: Algorithm<P> + ?Sized>(
     network: &mut A,
     rounds: u64,
     stop: Option<&AtomicBool>,
+    single_level: bool,
     mut observe: impl FnMut(&A, Progress) -> Result<(), RunError> + Send,
 ) -> Result<bool, RunError> {
     // On one of the threads that compute: from outside, every round would wait for them to wake up.
+    let diverged = |error| RunError::Diverged(Box::new(Diverged::new(error, single_level)));
     rayon::scope(|_| {
         let first = network.round();
         let mut seconds = 0.0;
@@ -37,7 +39,7 @@ pub(crate) fn drive<P, A: Algorithm<P> + ?Sized>(
                 let began = Instant::now();
                 let moved = network.step();
                 seconds += began.elapsed().as_secs_f64();
-                moved.map_err(RunError::Diverged)?;
+                moved.map_err(diverged)?;
             }
             let asked = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
             let stopped = asked && first < round && round < rounds;

@@ -9,12 +9,12 @@ mod paths;
 mod theory;
 
 pub(crate) use drive::drive;
-pub use error::RunError;
+pub use error::{Diverged, RunError};
 pub(crate) use links::linking;
 pub use material::Material;
 pub use paths::{inputs, moved_to};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -170,6 +170,7 @@ impl Prepared {
             record,
             node_record: None,
             finished: true,
+            diverged: None,
             losses: 0,
             fleet: None,
         }
@@ -340,6 +341,8 @@ impl Prepared {
             seconds: 0.0,
             before: Traffic::default(),
             saved: Instant::now(),
+            earlier: outputs
+                .and_then(|own| std::fs::read(own.folder().join(checkpoint::NAME)).ok()),
         };
         if let (true, Some(outputs)) = (resume, outputs) {
             let restore = |bytes: &[u8]| network.restore(bytes);
@@ -350,21 +353,26 @@ impl Prepared {
         }
         run.first = network.round();
         let last = self.experiment.run.iterations;
-        let driven = drive(&mut *network, last, stop, |network, progress| {
+        let single_level = self.experiment.algorithm.name.is_single_level();
+        let driven = drive(&mut *network, last, stop, single_level, |network, progress| {
             run.observe(network, progress)?;
             tick(progress.round);
             Ok(())
         });
         match driven {
             Ok(finished) => {
-                run.write(&*network, finished)?;
+                run.write(&*network, finished, None)?;
                 let (record, node_record) = (run.record, run.nodes);
                 let (round, losses) = (network.round(), network.losses());
                 Ok(Outcome { record, node_record, round, finished, losses, network })
             }
-            Err(error @ RunError::Diverged(_)) => {
-                run.write(&*network, false)?;
-                Err(error)
+            Err(RunError::Diverged(mut diverged)) => {
+                if !single_level {
+                    diverged.blame(&network.nodes());
+                }
+                diverged.elsewhere = run.write(&*network, false, Some(&diverged))?;
+                diverged.record = run.record;
+                Err(RunError::Diverged(diverged))
             }
             Err(error) => Err(error),
         }
@@ -388,6 +396,8 @@ struct Run<'p, 'o> {
     before: Traffic,
     /// When the last checkpoint was written.
     saved: Instant,
+    /// The checkpoint that was there before.
+    earlier: Option<Vec<u8>>,
 }
 
 impl<'p> Run<'p, '_> {
@@ -446,15 +456,35 @@ impl<'p> Run<'p, '_> {
         Ok(())
     }
 
-    fn write(&self, network: &Network<'p>, finished: bool) -> Result<(), RunError> {
-        let Some(outputs) = self.outputs else { return Ok(()) };
+    /// Writes the results. Those of a run that diverged do not replace better ones: then it tells where they are instead.
+    fn write(
+        &self,
+        network: &Network<'p>,
+        finished: bool,
+        diverged: Option<&Diverged>,
+    ) -> Result<Option<PathBuf>, RunError> {
+        let Some(outputs) = self.outputs else { return Ok(None) };
         let per_node = self.prepared.experiment.run.per_node;
-        Ok(outputs.write(&Results {
+        let diverged = diverged.map(ToString::to_string);
+        let nodes = network.nodes();
+        let results = Results {
             node_record: per_node.then_some(&self.nodes),
             finished,
+            diverged: diverged.as_deref(),
             losses: network.losses(),
-            ..self.prepared.results(&network.nodes(), &self.record)
-        })?)
+            ..self.prepared.results(&nodes, &self.record)
+        };
+        if diverged.is_none() || !outputs.has_good_results() {
+            outputs.write(&results)?;
+            return Ok(None);
+        }
+        // So that the earlier run can still be made longer.
+        if let Some(checkpoint) = &self.earlier {
+            outputs.put(checkpoint::NAME, &checkpoint[..])?;
+        }
+        let folder = outputs.folder().join("diverged");
+        Outputs::new(&folder)?.write(&results)?;
+        Ok(Some(folder))
     }
 }
 

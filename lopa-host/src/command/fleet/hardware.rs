@@ -192,7 +192,7 @@ pub(super) struct Read {
 
 impl Read {
     pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
-        let outputs = Outputs::new(&self.out).map_err(Failure::input)?;
+        let outputs = Outputs::for_files(&self.out, &["state.json"]).map_err(Failure::input)?;
         let mut fleet = Connected::open(prepared)?;
         let mut readings = Vec::new();
         for client in fleet.clients() {
