@@ -451,3 +451,42 @@ fn files_that_lopa_did_not_write_are_never_replaced() {
     fails(path, "shard net.toml --out blobs", 1, &["node-0.blob", "that lopa did not write"]);
     assert_eq!(fs::read(blob).unwrap(), b"mine");
 }
+
+#[test]
+fn a_batch_larger_than_the_data_of_a_node_is_remarked_on() {
+    let dir = place();
+    let path = dir.path();
+    for (batch, remark) in [("41", true), ("40", false)] {
+        let text = network(&[("batch = 10", &format!("batch = {batch}"))]);
+        fs::write(path.join("net.toml"), text).unwrap();
+        let output = call(path, "run net.toml --out x").output().unwrap();
+        let error = said(&output);
+        assert!(output.status.success(), "{error}");
+        let words = "algorithm.batch is 41, but node 0 has only 40 training samples";
+        assert!(error.contains(words) == remark && error.is_empty() != remark, "{error}");
+    }
+}
+
+#[test]
+fn networks_that_need_too_much_memory_are_refused() {
+    let dir = place();
+    let path = dir.path();
+    many_files(path);
+    let logistic = "kind = \"logistic\"";
+    let problem = |problem: &str| {
+        let text = read(path, "own/net.toml").replace(logistic, problem);
+        let text = text.replace("x0 = \"x0.csv\"", "x0 = { random = 0.1 }");
+        fs::write(path.join("own/large.toml"), text).unwrap();
+    };
+    for own in [
+        "kind = \"shared-layer\"\nhidden = 100000000\nmu = 0.1",
+        "kind = \"quadratic\"\nouter = 100000\ninner = 100000",
+        "kind = \"quadratic\"\nouter = 1\ninner = 9000000000000000000",
+    ] {
+        problem(own);
+        let words = ["its 4 nodes need at least", "GiB of memory, but at most 16 GiB", "x has"];
+        fails(path, "run own/large.toml --out x", 2, &words);
+    }
+    problem("kind = \"shared-layer\"\nhidden = 3\nmu = 0.1");
+    good(path, "run own/large.toml --out x");
+}

@@ -70,7 +70,9 @@ impl From<WriteError> for Failure {
 
 /// Reads an experiment file, and everything its network needs.
 pub(crate) fn prepared(file: &Path) -> Result<Prepared, Failure> {
-    Ok(Prepared::new(Experiment::read(file).map_err(Failure::input)?)?)
+    let prepared = Prepared::new(Experiment::read(file).map_err(Failure::input)?)?;
+    prepared.large_batch().into_iter().for_each(|remark| tell(format_args!("lopa: {remark}")));
+    Ok(prepared)
 }
 
 /// The folder for files of these names. Refuses, before anything runs or is written, to replace an input of the command or

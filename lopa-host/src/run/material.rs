@@ -25,6 +25,13 @@ impl Material {
         let (nodes, seed) = (experiment.network.nodes, experiment.run.seed);
         if let ProblemTable::Quadratic { outer, inner, heterogeneity } = experiment.problem {
             let recipe = QuadraticRecipe { outer, inner, heterogeneity, seed };
+            let (n, p) = (outer as u128, inner as u128);
+            let floats = n.saturating_mul(p).saturating_add(3 * n + 4 * p);
+            super::check_memory(floats.saturating_mul(nodes.into()), nodes as usize, || {
+                format!(
+                    "x has {outer} elements and theta {inner}: use fewer nodes, or smaller ones"
+                )
+            })?;
             return Ok(Self::Quadratics((0..nodes).map(|node| recipe.node(node)).collect()));
         }
         let kind = experiment.problem.labels().unwrap_or(LabelKind::Real);

@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use lopa_core::batch::{Sampler, Sharing};
+use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::draw::Draws;
 use lopa_core::node::{Config, Scheme};
-use lopa_core::problem::Problem;
+use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::AnyProblem;
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::Seal;
@@ -204,7 +204,34 @@ impl Prepared {
         &'a self,
         samples: &[NodeSamples<'a>],
     ) -> Result<Vec<AnyProblem<'a>>, RunError> {
-        self.material.problems(self.experiment.problem, samples)
+        let problems = self.material.problems(self.experiment.problem, samples)?;
+        // What nodes keep for a round, at the least: x, z, y and a sum of x; θ, v and a step of θ.
+        let floats = |problem: &AnyProblem<'_>| {
+            let Dimensions { outer, inner, workspace } = problem.dimensions();
+            4 * outer as u128 + 3 * inner as u128 + workspace as u128
+        };
+        let what = || {
+            let size = problems.first().map(Problem::dimensions);
+            let (outer, inner) = size.map_or((0, 0), |size| (size.outer, size.inner));
+            let fewer = "fewer nodes, hidden units, features or classes";
+            format!("x has {outer} elements and theta {inner}: use {fewer}")
+        };
+        check_memory(problems.iter().map(floats).sum(), problems.len(), what)?;
+        Ok(problems)
+    }
+
+    /// A remark on a batch that is larger than what some node draws it from, which is allowed but rarely meant.
+    #[must_use]
+    pub fn large_batch(&self) -> Option<String> {
+        let BatchSize::Drawn(size) = self.experiment.batch() else { return None };
+        let lens = self.material.shards().iter().map(|shard| shard.train.len());
+        let (node, len) = lens.enumerate().min_by_key(|(_, len)| *len)?;
+        (len < size.get() as usize).then(|| {
+            format!(
+                "algorithm.batch is {size}, but node {node} has only {len} training samples, so they are drawn \
+                 repeatedly: use a batch of at most {len}, or batch = \"full\""
+            )
+        })
     }
 
     /// The network in round 0, over links if the file has any.
@@ -486,6 +513,25 @@ impl<'p> Run<'p, '_> {
         Outputs::new(&folder)?.write(&results)?;
         Ok(Some(folder))
     }
+}
+
+/// The most memory that the variables of all nodes may need, in bytes.
+const MOST_MEMORY: u128 = 16 << 30;
+
+/// Refuses, before it is allocated, more memory than is reasonable for this many floats; `what` says what needs them.
+fn check_memory(floats: u128, nodes: usize, what: impl Fn() -> String) -> Result<(), RunError> {
+    let bytes = floats.saturating_mul(4);
+    if bytes <= MOST_MEMORY {
+        return Ok(());
+    }
+    let gib = |bytes: u128| bytes.div_ceil(1 << 30);
+    Err(RunError::Input(format!(
+        "this network is too large: its {nodes} nodes need at least {} GiB of memory, but at most {} GiB are allowed, \
+         since {}",
+        gib(bytes),
+        gib(MOST_MEMORY),
+        what()
+    )))
 }
 
 /// The numbers of a file, separated by commas, blanks or lines.
