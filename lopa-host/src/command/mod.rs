@@ -106,7 +106,7 @@ pub(crate) fn refuse_inputs<N: AsRef<str>>(
 
 /// The files that a command reads: an experiment file, and those that it names.
 pub(crate) fn inputs(file: &Path, experiment: &Experiment) -> Vec<PathBuf> {
-    let mut all = lopa_host::run::inputs(experiment);
+    let mut all = experiment.inputs();
     all.push(file.into());
     all
 }

@@ -9,7 +9,6 @@ use lopa_host::campaign::{Cell, Sweep, Values};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
-use lopa_host::run::moved_to;
 
 use super::{Failure, Threads, folder, inputs, interrupts, print, progress};
 
@@ -108,7 +107,7 @@ impl SweepCommand {
             FILES[1..].iter().for_each(|name| batch.remove(name));
             return Ok(batch.write()?);
         };
-        let mut experiment = moved_to(&sweep.experiment, outputs.folder());
+        let mut experiment = sweep.experiment.moved_to(outputs.folder());
         experiment.algorithm = best.algorithm.clone();
         let configuration = toml::to_string(&experiment).map_err(Failure::run)?;
         batch.add("best.toml", configuration.clone());

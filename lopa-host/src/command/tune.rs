@@ -8,7 +8,6 @@ use lopa_host::campaign::{Trial, Tune, trials_csv};
 use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::record::Over;
-use lopa_host::run::moved_to;
 
 use super::compare::stem;
 use super::sweep::metric;
@@ -109,7 +108,7 @@ impl TuneCommand {
                 batch.remove(&format!("{name}.toml"));
                 continue;
             };
-            let mut experiment = moved_to(&tune.experiment, outputs.folder());
+            let mut experiment = tune.experiment.moved_to(outputs.folder());
             experiment.algorithm = algorithm.clone();
             let text = toml::to_string(&experiment).map_err(Failure::run)?;
             batch.add(format!("{name}.toml"), text);

@@ -24,6 +24,7 @@
 //! iterations = 1000
 //! ```
 
+mod paths;
 mod tables;
 
 pub use tables::{FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start};
@@ -36,7 +37,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::algorithms::{AlgorithmTable, TableError};
 use crate::data::{DataTable, Validation};
-use crate::topology::{Kind, WeightRule};
 use crate::words;
 
 /// An experiment, read from a file and checked.
@@ -97,19 +97,7 @@ impl Experiment {
             other => other,
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let (data, network) = (&mut experiment.data, &mut experiment.network);
-        let key = experiment.links.as_mut().and_then(|links| links.key.as_mut());
-        let mut files = vec![data.dir.as_mut(), data.file.as_mut(), data.test_file.as_mut(), key];
-        if let Start::File(file) = &mut experiment.run.x0 {
-            files.push(Some(file));
-        }
-        if let Kind::File(file) = &mut network.topology {
-            files.push(Some(file));
-        }
-        if let WeightRule::File(file) = &mut network.weights {
-            files.push(Some(file));
-        }
-        for path in files.into_iter().flatten() {
+        for path in experiment.paths_mut() {
             *path = folder.join(&*path);
         }
         Ok(experiment)
@@ -267,6 +255,7 @@ fn nearest(message: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Kind;
 
     const GOOD: &str = r#"
         [network]

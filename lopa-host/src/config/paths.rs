@@ -4,48 +4,49 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::config::{Experiment, Start};
+use super::{Experiment, Start};
 use crate::topology::{Kind, WeightRule};
 
-/// Every path in an experiment.
-pub(super) fn all_mut(experiment: &mut Experiment) -> Vec<&mut PathBuf> {
-    let Experiment { network, data, links, run, .. } = experiment;
-    let key = links.as_mut().and_then(|links| links.key.as_mut());
-    let topology = if let Kind::File(file) = &mut network.topology { Some(file) } else { None };
-    let weights = if let WeightRule::File(file) = &mut network.weights { Some(file) } else { None };
-    let start = if let Start::File(file) = &mut run.x0 { Some(file) } else { None };
-    let data = [data.dir.as_mut(), data.file.as_mut(), data.test_file.as_mut()];
-    data.into_iter().chain([key, topology, weights, start]).flatten().collect()
-}
-
-/// The files and folders that an experiment reads.
-#[must_use]
-pub fn inputs(experiment: &Experiment) -> Vec<PathBuf> {
-    let mut experiment = experiment.clone();
-    all_mut(&mut experiment).into_iter().map(|path| path.clone()).collect()
-}
-
-/// The experiment for a file in `folder`: relative paths in a file are relative to its folder.
-///
-/// ```
-/// use lopa_host::config::Experiment;
-/// use lopa_host::run::moved_to;
-/// let text = "[network]\nnodes = 4\n[problem]\nkind = \"logistic\"\n[data]\nsource = \"csv\"\nfile = \"points.csv\"\n\
-///             [algorithm]\nname = \"dgd\"\nalpha = 0.1\n[run]\niterations = 9\n";
-/// let dir = tempfile::tempdir_in(".")?;
-/// let moved = moved_to(&Experiment::parse(text)?, dir.path());
-/// assert_eq!(moved.data.file, Some("../points.csv".into()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[must_use]
-pub fn moved_to(experiment: &Experiment, folder: &Path) -> Experiment {
-    let mut moved = experiment.clone();
-    for path in all_mut(&mut moved) {
-        if path.is_relative() {
-            *path = relative(path, folder).unwrap_or_else(|_| path.clone());
-        }
+impl Experiment {
+    /// Every path in it.
+    pub(crate) fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        let Self { network, data, links, run, .. } = self;
+        let key = links.as_mut().and_then(|links| links.key.as_mut());
+        let topology = if let Kind::File(file) = &mut network.topology { Some(file) } else { None };
+        let weights =
+            if let WeightRule::File(file) = &mut network.weights { Some(file) } else { None };
+        let start = if let Start::File(file) = &mut run.x0 { Some(file) } else { None };
+        let data = [data.dir.as_mut(), data.file.as_mut(), data.test_file.as_mut()];
+        data.into_iter().chain([key, topology, weights, start]).flatten().collect()
     }
-    moved
+
+    /// The files and folders that it reads.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        self.clone().paths_mut().into_iter().map(|path| path.clone()).collect()
+    }
+
+    /// The same for a file in `folder`: relative paths in a file are relative to its folder.
+    ///
+    /// ```
+    /// use lopa_host::config::Experiment;
+    /// let text = "[network]\nnodes = 4\n[problem]\nkind = \"logistic\"\n[data]\nsource = \"csv\"\nfile = \"points.csv\"\n\
+    ///             [algorithm]\nname = \"dgd\"\nalpha = 0.1\n[run]\niterations = 9\n";
+    /// let dir = tempfile::tempdir_in(".")?;
+    /// let moved = Experiment::parse(text)?.moved_to(dir.path());
+    /// assert_eq!(moved.data.file, Some("../points.csv".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn moved_to(&self, folder: &Path) -> Self {
+        let mut moved = self.clone();
+        for path in moved.paths_mut() {
+            if path.is_relative() {
+                *path = relative(path, folder).unwrap_or_else(|_| path.clone());
+            }
+        }
+        moved
+    }
 }
 
 /// A path as seen from a folder.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::{RunError, input, paths};
+use super::{RunError, input};
 use crate::algorithms::RestoreError;
 use crate::config::Experiment;
 use crate::metrics;
@@ -153,7 +153,7 @@ fn settings(experiment: &Experiment) -> Result<Table, RunError> {
     experiment.run.checkpoint_every = None;
     experiment.fleet = None;
     // Files may have moved: their contents are compared instead.
-    for path in paths::all_mut(&mut experiment) {
+    for path in experiment.paths_mut() {
         *path = "file".into();
     }
     Table::try_from(&experiment).map_err(input)

@@ -5,14 +5,12 @@ mod drive;
 mod error;
 mod links;
 mod material;
-mod paths;
 mod theory;
 
 pub(crate) use drive::drive;
 pub use error::{Diverged, RunError};
 pub(crate) use links::linking;
 pub use material::Material;
-pub use paths::{inputs, moved_to};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
