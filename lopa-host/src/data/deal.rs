@@ -139,7 +139,7 @@ impl Deal {
         let shard = |(node, share): (u32, &Share)| {
             let train = data.train.gather(&share.train);
             let validation = data.train.gather(&share.validation);
-            let mut shard = Shard { train, validation, test: test.clone() };
+            let mut shard = Shard { train, validation, test: test.clone(), standard: None };
             if let (TestPart::Matched, Some(test)) = (self.test, &test) {
                 shard.test = Some(self.matched(node, &shard.counts(), test)?);
             }
@@ -197,7 +197,7 @@ impl Deal {
                 other => other,
             })?;
             let (validation, train) = (train.gather(&share.validation), train.gather(&share.train));
-            Ok(Shard { train, validation, test: Some(Arc::new(test)) })
+            Ok(Shard { train, validation, test: Some(Arc::new(test)), standard: None })
         };
         (0..).zip(names.iter()).map(shard).collect()
     }

@@ -73,6 +73,7 @@ pub fn load(
         train,
         validation,
         test: test.map(Arc::new),
+        standard: None,
     };
     Ok(parts.into_iter().map(shard).collect())
 }

@@ -6,6 +6,7 @@ use lopa_core::problems::Logistic;
 use lopa_core::samples::LabelKind;
 
 use super::error::DataError;
+use super::standard::Standard;
 use super::table::Table;
 
 /// A node's share of the data.
@@ -17,6 +18,9 @@ pub struct Shard {
     pub validation: Table,
     /// For tests only; nodes may share it.
     pub test: Option<Arc<Table>>,
+    /// How the file's numbers became these, if they were scaled. The same for all nodes, so that a strength of a feature
+    /// means the same on each: a fleet can agree on it by averaging sums, without showing a sample.
+    pub standard: Option<Arc<Standard>>,
 }
 
 impl Shard {

@@ -120,18 +120,20 @@ fn already_scaled() -> DataError {
 
 /// Standardises shards: learned from the training samples of all nodes, applied to training, validation and test
 /// samples. Numbers to predict are standardised, too. Images stay as they are, because they are scaled by 1/255 when they are
-/// read; then nothing is returned.
+/// read; then no shard has a [`Shard::standard`].
 ///
 /// # Errors
 /// Refuses shards of different widths, and bytes among floats.
-pub fn standardise(shards: &mut [Shard]) -> Result<Option<Standard>, DataError> {
+pub fn standardise(shards: &mut [Shard]) -> Result<(), DataError> {
     let bytes = |shard: &Shard| matches!(shard.train.values(), Values::Bytes(_));
     if shards.iter().all(bytes) {
-        return Ok(None);
+        return Ok(());
     }
     let standard = Standard::learn(shards.iter().map(|shard| &shard.train))?;
     change(shards, |table| standard.apply(table))?;
-    Ok(Some(standard))
+    let standard = Arc::new(standard);
+    shards.iter_mut().for_each(|shard| shard.standard = Some(Arc::clone(&standard)));
+    Ok(())
 }
 
 /// Gives every sample of every node another feature, which is 1.
@@ -181,8 +183,9 @@ mod tests {
         let data = Dataset::new(table(values, 2), Some(table(vec![1e6, 5.0], 2))).unwrap();
         let mut shards = Deal::new(3, Partition::Iid, 1).shards(data).unwrap();
         let raw = shards.clone();
-        let standard = standardise(&mut shards).unwrap().unwrap();
-        assert_eq!(standard, Standard::learn(raw.iter().map(|shard| &shard.train)).unwrap());
+        standardise(&mut shards).unwrap();
+        let standard = shards[0].standard.clone().unwrap();
+        assert_eq!(*standard, Standard::learn(raw.iter().map(|shard| &shard.train)).unwrap());
         assert_eq!(standard.deviation[1], 0.0);
         let again = Standard::learn(shards.iter().map(|shard| &shard.train)).unwrap();
         assert!(again.mean[0].abs() < 1e-6 && (again.deviation[0] - 1.0).abs() < 1e-6);

@@ -49,6 +49,7 @@ impl Recipe {
             train: table(self.samples, purposes::SYNTHETIC_TRAIN),
             validation: table(self.samples, purposes::SYNTHETIC_VALIDATION),
             test: Some(Arc::new(table(10 * self.samples, purposes::SYNTHETIC_TEST))),
+            standard: None,
         }
     }
 }
