@@ -15,6 +15,7 @@ use command::data::Data;
 use command::demonstration::{Demonstration, Example};
 #[cfg(unix)]
 use command::fleet::FleetCommand;
+use command::init::Init;
 use command::key::KeyCommand;
 use command::paper::Paper;
 use command::run::Run;
@@ -33,7 +34,7 @@ use command::{Failure, print, printed, tell};
 #[command(
     version,
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa example > network.toml\n  \
+    after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa init patients.csv --label state\n  lopa example > network.toml\n  \
                   lopa run network.toml --out results\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
                   lopa tune lopa.toml spdb.toml --out tuned\n  lopa key network.key\n  \
@@ -50,6 +51,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(Init),
     Example(Example),
     Run(Run),
     Compare(Compare),
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
     };
     status(match arguments.command {
         None => arguments.demonstration.run(),
+        Some(Command::Init(init)) => init.run(),
         Some(Command::Example(example)) => example.run(),
         Some(Command::Run(run)) => run.run(),
         Some(Command::Compare(compare)) => compare.run(),

@@ -3,6 +3,7 @@
 //! To run the tests of one file: `cargo test -p lopa-host --test main fetch::`.
 
 mod algorithms;
+mod automatic;
 mod bars;
 mod boards;
 mod common;

@@ -69,7 +69,7 @@ fn a_missing_file() {
 #[test]
 fn a_missing_key() {
     let place = Place::new();
-    place.refuses("tau = 0.5", "", "missing field `tau`");
+    place.refuses("iterations = 60", "", "missing field `iterations`");
     place.refuses_data("source = \"mnist\"", "data.dir is missing");
     place.refuses_data("source = \"csv\"", "data.dir or data.file is missing");
     place.refuses_data("source = \"libsvm\"", "data.file is missing");

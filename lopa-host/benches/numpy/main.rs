@@ -166,8 +166,8 @@ fn numpy(folder: &Path) -> Outcome<Figures> {
 
 fn start(job: &Experiment) -> f32 {
     match job.run.x0 {
-        Start::Number(x0) => x0,
-        Start::File(_) | Start::Random { .. } => 0.0,
+        Some(Start::Number(x0)) => x0,
+        _ => 0.0,
     }
 }
 

@@ -62,10 +62,10 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
     sampler: impl Fn(u32) -> Sampler,
 ) -> Result<Box<dyn Algorithm<P> + 'p>, BuildError> {
     table.check()?;
-    let alpha = table.alpha;
     // Checked: what is missing here is not used.
-    let [beta, lambda, gamma, tau] =
-        [table.beta, table.lambda, table.gamma, table.tau].map(Option::unwrap_or_default);
+    let [alpha, beta, lambda, gamma, tau] =
+        [table.alpha, table.beta, table.lambda, table.gamma, table.tau]
+            .map(Option::unwrap_or_default);
     let terms = NonZeroU32::new(table.hessian_steps()).unwrap_or(NonZeroU32::MIN);
     let neumann = Neumann { lambda, terms, truncation: table.truncation() };
     let series = Estimate::Series { beta, neumann };

@@ -14,8 +14,9 @@ use crate::words::word;
 pub struct AlgorithmTable {
     /// The algorithm.
     pub name: AlgorithmName,
-    /// The step size of the outer variable; of θ for single-level methods.
-    pub alpha: f32,
+    /// The step size of the outer variable; of θ for single-level methods. LoPA's step sizes and momenta are chosen where a
+    /// file leaves them open.
+    pub alpha: Option<f32>,
     /// The step size of the inner variable.
     pub beta: Option<f32>,
     /// The step size of the Hessian-inverse-vector estimate.
@@ -118,7 +119,7 @@ impl AlgorithmTable {
     #[must_use]
     pub const fn step(&self, key: Key) -> Option<f32> {
         match key {
-            Key::Alpha => Some(self.alpha),
+            Key::Alpha => self.alpha,
             Key::Beta => self.beta,
             Key::Lambda => self.lambda,
             Key::Gamma => self.gamma,
@@ -131,7 +132,7 @@ impl AlgorithmTable {
     /// Changes one of [`Key::STEPS`]; any other key stays as it is.
     pub const fn set_step(&mut self, key: Key, value: f32) {
         match key {
-            Key::Alpha => self.alpha = value,
+            Key::Alpha => self.alpha = Some(value),
             Key::Beta => self.beta = Some(value),
             Key::Lambda => self.lambda = Some(value),
             Key::Gamma => self.gamma = Some(value),
@@ -166,7 +167,9 @@ impl AlgorithmTable {
             let needed = about.needs.contains(&key);
             let known = needed || about.takes.iter().any(|(other, _)| *other == key);
             match given {
-                false if needed => return Err(TableError::Missing { key, name }),
+                false if needed && name.scheme().is_none() => {
+                    return Err(TableError::Missing { key, name });
+                }
                 true if !known => return Err(TableError::Unknown { key, name }),
                 _ => {}
             }
@@ -186,7 +189,10 @@ impl AlgorithmTable {
             }
         }
         if name.scheme().is_some() {
-            return self.steps().map(|_| ());
+            let mut closed = self.clone();
+            // Anything in range stands for what is open.
+            self.open().for_each(|key| closed.set_step(key, 0.5));
+            return closed.steps().map(|_| ());
         }
         for key in [Key::Alpha, Key::Beta, Key::Lambda] {
             if let Some(value) = self.step(key).filter(|a| !(*a > 0.0 && a.is_finite())) {
@@ -199,10 +205,19 @@ impl AlgorithmTable {
                 return wrong(key.name(), &value, "above 0 and at most 1");
             }
         }
-        if name == AlgorithmName::MaDsbo && self.gamma.is_none() && self.alpha > 1.0 {
+        if name == AlgorithmName::MaDsbo
+            && self.gamma.is_none()
+            && self.alpha.is_some_and(|alpha| alpha > 1.0)
+        {
             return Err(TableError::Momentum);
         }
         Ok(())
+    }
+
+    /// The keys of LoPA that are not given, and are to be chosen.
+    pub fn open(&self) -> impl Iterator<Item = Key> {
+        let needs = if self.name.scheme().is_some() { self.name.about().needs } else { &[] };
+        needs.iter().copied().filter(|key| self.step(*key).is_none())
     }
 
     /// LoPA's step sizes.
@@ -212,9 +227,9 @@ impl AlgorithmTable {
     pub fn steps(&self) -> Result<StepSizes, TableError> {
         self.scheme()?;
         let given = |key| self.step(key).ok_or(TableError::Missing { key, name: self.name });
-        let (beta, lambda) = (given(Key::Beta)?, given(Key::Lambda)?);
+        let (alpha, beta, lambda) = (given(Key::Alpha)?, given(Key::Beta)?, given(Key::Lambda)?);
         let (gamma, tau) = (given(Key::Gamma)?, given(Key::Tau)?);
-        Ok(StepSizes::new(self.alpha, beta, lambda, gamma, tau)?)
+        Ok(StepSizes::new(alpha, beta, lambda, gamma, tau)?)
     }
 
     /// LoPA's scheme.

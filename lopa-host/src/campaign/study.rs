@@ -210,7 +210,7 @@ mod tests {
     fn a_stopped_study_returns_nothing_and_a_failed_one_names_its_arm() {
         assert_eq!(plan().run(&AtomicBool::new(true), |_| ()).unwrap(), None);
         let mut wrong = plan();
-        wrong.arms[0].experiment.algorithm.alpha = -1.0;
+        wrong.arms[0].experiment.algorithm.alpha = Some(-1.0);
         let error = wrong.run(&AtomicBool::new(false), |_| ()).unwrap_err();
         assert!(error.to_string().starts_with("given: algorithm.alpha = -1"), "{error}");
         assert!(std::error::Error::source(&error).is_some());

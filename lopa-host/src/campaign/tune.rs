@@ -240,14 +240,14 @@ pub(super) mod tests {
             assert_eq!((a.alpha, a.beta, a.lambda), (b.alpha, b.beta, b.lambda));
             assert_eq!((b.gamma, b.tau, c.beta), (None, None, None));
             assert_eq!(a.alpha, c.alpha);
-            assert!((0.01..=3.0).contains(&a.alpha) && a.tau.unwrap() < 1.0);
+            assert!((0.01..=3.0).contains(&a.alpha.unwrap()) && a.tau.unwrap() < 1.0);
             a.check().unwrap();
         }
         assert_eq!(lopa.algorithm(0), lopa.experiment.algorithm);
         // A separate range for the shared variable changes nothing else, and no single-level method.
         let wide = |tune: Tune| Tune { outer_range: [100.0, 200.0], ..tune };
         let (far, near) = (wide(lopa.clone()).algorithm(3), lopa.algorithm(3));
-        assert!(far.alpha >= 100.0 && (far.beta, far.tau) == (near.beta, near.tau));
+        assert!(far.alpha.unwrap() >= 100.0 && (far.beta, far.tau) == (near.beta, near.tau));
         assert_eq!(wide(dgd.clone()).algorithm(3), dgd.algorithm(3));
         assert_ne!(lopa.algorithm(1), Tune { seed: 6, ..lopa.clone() }.algorithm(1));
     }

@@ -52,7 +52,7 @@ impl Demonstration {
         run.record_every = run.iterations;
         let (nodes, rounds) = (experiment.network.nodes, run.iterations);
         let data = experiment.data.recipe(0);
-        let start = if let Start::Number(x0) = run.x0 { x0 } else { 0.0 };
+        let start = if let Some(Start::Number(x0)) = run.x0 { x0 } else { 0.0 };
         print(&format!(
             "{nodes} nodes on a ring. Each has {} training samples of {} features, of which {} matter.\n\
              Each node learns its own classifier; together they learn how strongly to regularise each feature.\n\n",
@@ -63,7 +63,8 @@ impl Demonstration {
         let lg = gt.with(|experiment| experiment.algorithm.name = AlgorithmName::LopaLg)?;
         let alone = lg.alone();
         // A step this small leaves the strengths where they start.
-        let fixed = alone.with(|experiment| experiment.algorithm.alpha = f32::MIN_POSITIVE)?;
+        let fixed =
+            alone.with(|experiment| experiment.algorithm.alpha = Some(f32::MIN_POSITIVE))?;
         let networks = [
             ("the same strength for all", &fixed),
             ("each node on its own", &alone),

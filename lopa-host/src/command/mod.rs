@@ -7,6 +7,7 @@ pub(crate) mod demonstration;
 pub(crate) mod describe;
 #[cfg(unix)]
 pub(crate) mod fleet;
+pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod paper;
 pub(crate) mod run;
@@ -20,13 +21,15 @@ use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use lopa_core::samples::LabelKind;
 use lopa_host::config::Experiment;
 use lopa_host::files::WriteError;
 use lopa_host::record::Record;
-use lopa_host::report::Outputs;
+use lopa_host::report::{Chosen, Outputs, Score};
 use lopa_host::run::{Prepared, RunError};
 use serde::Serialize;
 
@@ -70,7 +73,33 @@ impl From<WriteError> for Failure {
 
 /// Reads an experiment file, and everything its network needs.
 pub(crate) fn prepared(file: &Path) -> Result<Prepared, Failure> {
-    let prepared = Prepared::new(Experiment::read(file).map_err(Failure::input)?)?;
+    complete(Experiment::read(file).map_err(Failure::input)?)
+}
+
+/// Reads an experiment file, and chooses what it leaves open.
+pub(crate) fn settled(file: &Path) -> Result<Experiment, Failure> {
+    let experiment = Experiment::read(file).map_err(Failure::input)?;
+    if experiment.is_open() {
+        Ok(complete(experiment)?.experiment().clone())
+    } else {
+        Ok(experiment)
+    }
+}
+
+/// Reads everything that an experiment needs, and tells which of its settings were chosen.
+pub(crate) fn complete(experiment: Experiment) -> Result<Prepared, Failure> {
+    let wait = bar(0, "{spinner} choosing step sizes, {elapsed}");
+    if experiment.is_open() {
+        wait.enable_steady_tick(Duration::from_millis(100));
+    }
+    let prepared = Prepared::new(experiment);
+    wait.finish_and_clear();
+    let prepared = prepared?;
+    if !prepared.chosen().is_empty() {
+        let chosen =
+            prepared.chosen().iter().map(|Chosen { key, value }| format!("{key} = {value}"));
+        tell(format_args!("chosen: {}", chosen.collect::<Vec<_>>().join(", ")));
+    }
     prepared.large_batch().into_iter().for_each(|remark| tell(format_args!("lopa: {remark}")));
     Ok(prepared)
 }
@@ -179,6 +208,18 @@ impl Lines {
                 self.add(&column.title, short(*value));
             }
         }
+    }
+
+    /// Adds a comparison, if there is one.
+    pub(crate) fn add_scores(&mut self, scores: &[Score], experiment: &Experiment) {
+        let regression = experiment.problem.labels() == Some(LabelKind::Real);
+        let Some(table) = lopa_host::report::comparison(scores, regression) else { return };
+        self.0 += "\n";
+        for row in [&table.head].into_iter().chain(&table.rows) {
+            let cells = row.iter().skip(1).map(|cell| format!(" {cell:>13}"));
+            self.0 += &format!("{:<32}{}\n", row[0], cells.collect::<String>());
+        }
+        self.0 += "\n";
     }
 
     /// Prints them.

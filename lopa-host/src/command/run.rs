@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lopa_host::config::Experiment;
 use lopa_host::report::Outputs;
-use lopa_host::run::{Options, Outcome};
+use lopa_host::run::{Options, Outcome, settle};
 
-use super::{Failure, Lines, Threads, folder, inputs, interrupts, prepared, progress, tell};
+use super::{Failure, Lines, Threads, complete, folder, inputs, interrupts, progress, tell};
 
 /// Simulates the network a file describes.
 ///
@@ -33,7 +34,11 @@ impl Run {
     /// Runs, and prints the results in a few lines.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.threads.start()?;
-        let prepared = prepared(&self.file)?;
+        let mut experiment = Experiment::read(&self.file).map_err(Failure::input)?;
+        if self.resume {
+            settle(&mut experiment, &self.out);
+        }
+        let prepared = complete(experiment)?;
         let inputs = inputs(&self.file, prepared.experiment());
         let outputs = folder(&self.out, &Outputs::RUN, &inputs)?;
         let bar = progress(prepared.experiment().run.iterations, "rounds");
@@ -41,10 +46,11 @@ impl Run {
         let options = Options { outputs, resume: self.resume, stop };
         let outcome = prepared.run(options, |round| bar.set_position(round));
         bar.finish_and_clear();
-        let Outcome { record, round, finished, losses, .. } = outcome?;
+        let Outcome { record, round, finished, losses, learned, .. } = outcome?;
         let mut lines = Lines::default();
         lines.add("rounds", round);
         lines.add_last(&record);
+        lines.add_scores(&learned.scores, prepared.experiment());
         lines.add("results", self.out.display());
         lines.print()?;
         if losses > 0 {

@@ -6,11 +6,10 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use lopa_host::algorithms::Key;
 use lopa_host::campaign::{Cell, Sweep, Values};
-use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
 
-use super::{Failure, Threads, folder, inputs, interrupts, print, progress};
+use super::{Failure, Threads, folder, inputs, interrupts, print, progress, settled};
 
 /// Tries every combination of step sizes, each on several seeds, on all cores.
 ///
@@ -69,7 +68,7 @@ impl SweepCommand {
     /// Runs everything, and prints the best combinations.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.threads.start()?;
-        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
+        let experiment = settled(&self.file)?;
         let given = [&self.alpha, &self.beta, &self.lambda, &self.gamma, &self.tau];
         let axes: Vec<(Key, Values)> = Key::STEPS
             .into_iter()

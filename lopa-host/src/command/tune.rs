@@ -5,13 +5,12 @@ use std::sync::atomic::Ordering;
 
 use clap::Args;
 use lopa_host::campaign::{Trial, Tune, trials_csv};
-use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::record::Over;
 
 use super::compare::stem;
 use super::sweep::metric;
-use super::{Failure, Threads, folder, inputs, interrupts, print, progress};
+use super::{Failure, Threads, folder, inputs, interrupts, print, progress, settled};
 
 /// Searches for practical step sizes with a stated budget, the same for every file.
 ///
@@ -67,7 +66,7 @@ impl TuneCommand {
         self.threads.start()?;
         let mut searches = Vec::new();
         for file in &self.files {
-            let experiment = Experiment::read(file).map_err(Failure::input)?;
+            let experiment = settled(file)?;
             let tune = Tune {
                 experiment,
                 trials: self.trials,

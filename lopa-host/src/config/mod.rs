@@ -27,6 +27,7 @@
 mod paths;
 mod tables;
 
+pub use paths::relative;
 pub use tables::{FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start};
 
 use std::path::{Path, PathBuf};
@@ -120,6 +121,12 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// Whether it leaves step sizes open, which are then chosen.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.algorithm.open().next().is_some()
+    }
+
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let run = &self.run;
         let unusable = [
@@ -128,27 +135,32 @@ impl Experiment {
             (run.record_every == 0, "run.record_every is 0: at least 1 is needed"),
             (run.checkpoint_every == Some(0), "run.checkpoint_every is 0: at least 1 is needed"),
             (
-                matches!(run.x0, Start::Number(a) | Start::Random { random: a } if !a.is_finite()),
+                matches!(run.x0, Some(Start::Number(a) | Start::Random { random: a }) if !a.is_finite()),
                 "run.x0 is infinite or NaN: it must be a finite number",
             ),
             (
-                matches!(run.x0, Start::Random { random } if random <= 0.0),
+                matches!(run.x0, Some(Start::Random { random }) if random <= 0.0),
                 "run.x0 = { random = … } must be above 0: numbers are drawn between minus it and it",
             ),
             (
                 self.problem.has_strengths()
-                    && matches!(run.x0, Start::Number(a) if a.abs() > 30.0),
+                    && matches!(run.x0, Some(Start::Number(a)) if a.abs() > 30.0),
                 "run.x0 is out of range: x holds logarithms of strengths, so it must be between -30 and 30",
             ),
             (
                 matches!(self.problem, ProblemTable::SharedLayer { .. })
-                    && matches!(run.x0, Start::Number(_)),
+                    && (matches!(run.x0, Some(Start::Number(_)))
+                        || (run.x0.is_none() && !self.is_open())),
                 "run.x0 must be random for a shared layer, because units that start equal stay equal: set run.x0 = \
                  { random = 0.1 }",
             ),
             (
                 matches!(self.problem, ProblemTable::Quadratic { .. }) && !self.data.is_made_up(),
                 "the table data has no effect on a quadratic, which has no samples: remove it",
+            ),
+            (
+                run.refit == Some(true) && self.algorithm.name.is_single_level(),
+                "run.refit has no effect on a method with one model for all nodes: remove it",
             ),
             (
                 matches!(self.data.validation(), Validation::Part(a) if !(a > 0.0 && a < 1.0)),
@@ -279,7 +291,7 @@ mod tests {
         let experiment = Experiment::parse(GOOD).unwrap();
         assert_eq!(experiment.network.topology, Kind::Ring);
         assert_eq!(experiment.data, DataTable::default());
-        assert_eq!(experiment.run.x0, Start::Number(0.0));
+        assert_eq!((&experiment.run.x0, experiment.is_open()), (&None, false));
         assert_eq!(experiment.batch(), BatchSize::drawn(20));
         let full = GOOD.replace("batch = 20", "batch = \"full\"");
         assert_eq!(Experiment::parse(&full).unwrap().batch(), BatchSize::Full);

@@ -15,7 +15,7 @@ impl Experiment {
         let topology = if let Kind::File(file) = &mut network.topology { Some(file) } else { None };
         let weights =
             if let WeightRule::File(file) = &mut network.weights { Some(file) } else { None };
-        let start = if let Start::File(file) = &mut run.x0 { Some(file) } else { None };
+        let start = if let Some(Start::File(file)) = &mut run.x0 { Some(file) } else { None };
         let data = [data.dir.as_mut(), data.file.as_mut(), data.test_file.as_mut()];
         data.into_iter().chain([key, topology, weights, start]).flatten().collect()
     }
@@ -50,7 +50,10 @@ impl Experiment {
 }
 
 /// A path as seen from a folder.
-fn relative(path: &Path, folder: &Path) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// One of them does not exist.
+pub fn relative(path: &Path, folder: &Path) -> io::Result<PathBuf> {
     // The last part may be a link, or a file that is only there with another ending: it stays as it is.
     let here = match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => fs::canonicalize(Path::new(".").join(parent))?.join(name),

@@ -70,6 +70,12 @@ impl ProblemTable {
         matches!(self, Self::Logistic {} | Self::Ridge {})
     }
 
+    /// Whether a node's model is one step from the shared variable.
+    #[must_use]
+    pub const fn adapts(&self) -> bool {
+        matches!(self, Self::MetaLogistic { .. } | Self::MetaSquared { .. })
+    }
+
     /// The labels it learns from; none for a quadratic, which has no samples.
     #[must_use]
     pub const fn labels(&self) -> Option<LabelKind> {
@@ -173,9 +179,15 @@ pub struct RunTable {
     pub per_node: bool,
     /// How many rounds lie between checkpoints; half a minute if not given.
     pub checkpoint_every: Option<u64>,
-    /// Where x starts: a number for every element, a CSV file, or `{ random = 0.1 }`.
-    #[serde(default)]
-    pub x0: Start,
+    /// Where x starts: a number for every element, a CSV file, or `{ random = 0.1 }`. If not given, it is chosen together
+    /// with step sizes that are not given, and otherwise 0.
+    pub x0: Option<Start>,
+    /// Whether, after the last round, every node fits its model again to all its samples with the x it has learned; if not
+    /// given, only where step sizes are chosen, and not for models that adapt in one step.
+    pub refit: Option<bool>,
+    /// Whether the results are compared with each node alone and with one model for all; if not given, only where step sizes
+    /// are chosen.
+    pub baselines: Option<bool>,
 }
 
 /// Where x starts, the same on all nodes.
@@ -191,12 +203,6 @@ pub enum Start {
         /// They lie between minus this and this.
         random: f32,
     },
-}
-
-impl Default for Start {
-    fn default() -> Self {
-        Self::Number(0.0)
-    }
 }
 
 const fn ring() -> Kind {

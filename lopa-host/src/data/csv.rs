@@ -74,6 +74,21 @@ pub fn read(
     table.map_err(|error| rows.reader.get_mut().blame(error))
 }
 
+/// The name of the column of labels; none if the file has no header.
+///
+/// # Errors
+/// As [`read`], as far as the first row tells.
+pub fn label(file: impl AsRef<Path>, columns: &Columns) -> Result<Option<String>, FileError> {
+    let mut rows = Rows::open(file.as_ref())?;
+    let layout = match rows.advance() {
+        Ok(true) => Layout::new(&rows, columns),
+        Ok(false) => Err(rows.file(EMPTY)),
+        Err(error) => Err(error),
+    };
+    let layout = layout.map_err(|error| rows.reader.get_mut().blame(error))?;
+    Ok(layout.header.map(|names| names[layout.label].clone()))
+}
+
 fn table(rows: &mut Rows, columns: &Columns, mut labels: Labels) -> Result<Table, FileError> {
     if !rows.advance()? {
         return Err(rows.file(EMPTY));

@@ -334,6 +334,29 @@ impl Table {
         Self { values, width, targets, classes, names, owners }
     }
 
+    /// The samples of several tables, one after the other. They have the same features and classes.
+    ///
+    /// # Errors
+    /// Refuses no tables, and tables of different kinds.
+    pub(crate) fn joined(tables: &[&Self]) -> Result<Self, DataError> {
+        let (first, others) = tables.split_first().ok_or(SamplesError::Empty)?;
+        let mut all = Self { owners: None, ..Self::clone(first) };
+        for other in others {
+            same_width(all.width, other.width)?;
+            match (&mut all.values, &other.values) {
+                (Values::Bytes(all), Values::Bytes(own)) => all.extend_from_slice(own),
+                (Values::Floats(all), Values::Floats(own)) => all.extend_from_slice(own),
+                _ => return Err(DataError::Table("bytes and floats cannot be mixed".into())),
+            }
+            match (&mut all.targets, &other.targets) {
+                (Targets::Class(all), Targets::Class(own)) => all.extend_from_slice(own),
+                (Targets::Real(all), Targets::Real(own)) => all.extend_from_slice(own),
+                _ => return Err(DataError::Table("classes and numbers cannot be mixed".into())),
+            }
+        }
+        Ok(all)
+    }
+
     /// Gives all samples one more feature, which is 1: what a linear model predicts when all others are zero.
     pub(crate) fn add_intercept(&mut self) {
         fn widen<T: Copy>(values: &[T], width: usize, one: T) -> Vec<T> {

@@ -12,7 +12,7 @@ use lopa_core::problems::AnyProblem;
 use serde::Serialize;
 
 use super::schema::{States, Summary};
-use super::{Report, captioned, charts, labels, of_run};
+use super::{Chosen, Learned, Report, captioned, charts, labels, of_run};
 use crate::algorithms::NodeView;
 use crate::config::Experiment;
 use crate::data::Shard;
@@ -67,6 +67,10 @@ pub struct Results<'a> {
     pub diverged: Option<&'a str>,
     /// How often link timeouts split the network.
     pub losses: u64,
+    /// The settings that the file leaves open.
+    pub chosen: &'a [Chosen],
+    /// What nodes have learned in the end.
+    pub learned: Option<&'a Learned>,
     /// Of a fleet: an account for `summary.json`, and the same in a sentence.
     pub fleet: Option<(&'a serde_json::Value, &'a str)>,
 }

@@ -1,6 +1,8 @@
 //! The report of one run.
 
-use super::{Figure, Report, Results, Table, summary};
+use lopa_core::samples::LabelKind;
+
+use super::{Chosen, Figure, Report, Results, Table, comparison, summary};
 use crate::config::Experiment;
 use crate::metrics::Metric;
 use crate::numerics::number;
@@ -53,7 +55,15 @@ pub fn of_run(
             results.losses
         ));
     }
-    let mut tables = vec![summary(record)];
+    if !results.chosen.is_empty() {
+        let chosen = results.chosen.iter().map(|Chosen { key, value }| format!("{key} = {value}"));
+        let chosen = chosen.collect::<Vec<_>>().join(", ");
+        notes.push(format!("The file left these settings open, and they were chosen: {chosen}."));
+    }
+    let regression = experiment.problem.labels() == Some(LabelKind::Real);
+    let scores = results.learned.map_or(&[][..], |learned| &learned.scores);
+    let mut tables: Vec<Table> = comparison(scores, regression).into_iter().collect();
+    tables.push(summary(record));
     tables.extend(results.node_record.and_then(last_of_nodes));
     Report {
         title: format!("{name}, {} nodes, {}", nodes.len(), table.topology),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Results;
+use super::{Chosen, Results, Score};
 use crate::algorithms::NodeView;
 use crate::config::Experiment;
 
@@ -79,6 +79,10 @@ pub(super) struct Summary<'a> {
     rho: f64,
     losses: u64,
     metrics: BTreeMap<&'a str, Option<f64>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    chosen: &'a [Chosen],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    comparison: &'a [Score],
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<&'a serde_json::Value>,
     experiment: &'a Experiment,
@@ -105,6 +109,8 @@ impl<'a> Summary<'a> {
             metrics: metrics
                 .map(|(at, column)| (column.name.as_str(), last.and_then(|row| row[at])))
                 .collect(),
+            chosen: results.chosen,
+            comparison: results.learned.map_or(&[], |learned| &learned.scores),
             fleet: results.fleet.map(|(account, _)| account),
             experiment,
         }

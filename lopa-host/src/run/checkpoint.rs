@@ -116,6 +116,26 @@ impl Standing {
     }
 }
 
+/// Fills in what a file leaves open with what was chosen when the run began, so that it can be made longer: other settings
+/// might be chosen for more rounds. A checkpoint that cannot be read changes nothing; resuming reports it.
+pub fn settle(experiment: &mut Experiment, folder: &Path) {
+    let Ok(bytes) = std::fs::read(folder.join(NAME)) else { return };
+    let Some((standing, _)) = split(&bytes) else { return };
+    let Ok(began) = toml::from_str::<Experiment>(&standing.experiment) else { return };
+    if !experiment.is_open() {
+        return;
+    }
+    for key in experiment.algorithm.open().collect::<Vec<_>>() {
+        if let Some(step) = began.algorithm.step(key) {
+            experiment.algorithm.set_step(key, step);
+        }
+    }
+    let run = &mut experiment.run;
+    run.x0 = run.x0.take().or(began.run.x0);
+    run.refit = run.refit.or(began.run.refit);
+    run.baselines = run.baselines.or(began.run.baselines);
+}
+
 /// The first table whose settings differ, and the keys that do.
 fn changed_setting(old: &Experiment, new: &Experiment) -> Result<Option<String>, RunError> {
     let [old, new] = [settings(old)?, settings(new)?];

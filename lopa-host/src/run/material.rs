@@ -48,6 +48,19 @@ impl Material {
         }
     }
 
+    /// How many classes the labels have; none for real ones, and for quadratics.
+    pub(super) fn classes(&self) -> usize {
+        self.shards().first().map_or(0, |shard| shard.train.classes().len())
+    }
+
+    /// The labels that the problem learns from.
+    pub(super) const fn label_kind(&self) -> LabelKind {
+        match self {
+            Self::Samples(_, kind) => *kind,
+            Self::Quadratics(_) => LabelKind::Real,
+        }
+    }
+
     /// The samples of every node; none for quadratics.
     pub(crate) fn samples(&self) -> Result<Vec<NodeSamples<'_>>, RunError> {
         let Self::Samples(shards, kind) = self else { return Ok(Vec::new()) };
@@ -69,7 +82,7 @@ impl Material {
         table: ProblemTable,
         samples: &[NodeSamples<'a>],
     ) -> Result<Vec<AnyProblem<'a>>, RunError> {
-        let classes = self.shards().first().map_or(0, |shard| shard.train.classes().len());
+        let classes = self.classes();
         let problems: Vec<Result<AnyProblem<'a>, ProblemError>> = match self {
             Self::Quadratics(data) => {
                 data.iter().map(|own| own.problem().map(AnyProblem::Quadratic)).collect()
@@ -119,7 +132,7 @@ fn digest_table(table: &Table, digest: &mut crc32fast::Hasher) {
 }
 
 /// A node's problem.
-fn problem<'a>(
+pub(super) fn problem<'a>(
     table: ProblemTable,
     samples: NodeSamples<'a>,
     classes: usize,

@@ -1,12 +1,16 @@
 //! An experiment from its file to its results.
 
+mod automatic;
 mod checkpoint;
 mod drive;
 mod error;
+mod learned;
 mod links;
 mod material;
+mod strength;
 mod theory;
 
+pub use checkpoint::settle;
 pub(crate) use drive::drive;
 pub use error::{Diverged, RunError};
 pub(crate) use links::linking;
@@ -31,7 +35,7 @@ use crate::key::Key;
 use crate::metrics::{Meter, Metric, NodeSamples, Totals};
 use crate::network::{Simulation, Traffic};
 use crate::record::Record;
-use crate::report::{Outputs, Results};
+use crate::report::{Chosen, Learned, Outputs, Results};
 use crate::theory::{Coefficients, Constants};
 use crate::topology::{Layout, Weights};
 use checkpoint::{Digests, Standing};
@@ -65,6 +69,9 @@ pub struct Outcome<'p> {
     pub finished: bool,
     /// How often link timeouts split the network: if ever, the result differs from an in-process run.
     pub losses: u64,
+    /// What nodes have learned in the end, as far as the file asks for it: of a finished run that writes
+    /// its results; [`Prepared::learned`] tells it of any other.
+    pub learned: Learned,
     network: Box<Network<'p>>,
 }
 
@@ -99,6 +106,8 @@ pub struct Prepared {
     start: Option<Vec<f32>>,
     /// How frames are sealed, where nodes are linked.
     seal: Seal,
+    /// What the file leaves open.
+    chosen: Vec<Chosen>,
 }
 
 impl Prepared {
@@ -118,11 +127,13 @@ impl Prepared {
         };
         let material = Arc::new(Material::load(&experiment)?);
         let start = match &experiment.run.x0 {
-            Start::Number(_) | Start::Random { .. } => None,
-            Start::File(path) => Some(numbers(path)?),
+            Some(Start::File(path)) => Some(numbers(path)?),
+            _ => None,
         };
         let layout = network.topology.layout();
-        let prepared = Self { experiment, material, weights, layout, start, seal };
+        let chosen = Vec::new();
+        let prepared = Self { experiment, material, weights, layout, start, seal, chosen };
+        let prepared = prepared.complete()?;
         // Anything that a node, a problem or a link refuses is found now, before anything is written.
         prepared.network(&prepared.material.samples()?)?;
         Ok(prepared)
@@ -132,6 +143,12 @@ impl Prepared {
     #[must_use]
     pub const fn experiment(&self) -> &Experiment {
         &self.experiment
+    }
+
+    /// What the file leaves open and was chosen, in addition to what it says.
+    #[must_use]
+    pub fn chosen(&self) -> &[Chosen] {
+        &self.chosen
     }
 
     /// The data of all nodes.
@@ -170,6 +187,8 @@ impl Prepared {
             finished: true,
             diverged: None,
             losses: 0,
+            chosen: &self.chosen,
+            learned: None,
             fleet: None,
         }
     }
@@ -264,25 +283,28 @@ impl Prepared {
     fn x0(&self, outer: usize) -> Vec<f32> {
         match (&self.start, &self.experiment.run.x0) {
             (Some(start), _) => start.clone(),
-            (None, Start::Number(x0)) => {
-                let mut start = vec![*x0; outer];
-                let Experiment { data, problem, .. } = &self.experiment;
-                if let Some(last) = start.last_mut()
-                    && data.has_intercept()
-                    && problem.has_strengths()
-                {
-                    *last = INTERCEPT;
-                }
-                start
-            }
-            (None, Start::Random { random }) => {
+            (None, Some(Start::Random { random })) => {
                 // The same on all nodes: drawn as if by one that does not exist.
                 let draws = Draws { seed: self.experiment.run.seed, node: u32::MAX };
                 let mut stream = draws.stream(0, crate::purposes::START);
                 (0..outer).map(|_| random * stream.signed_unit()).collect()
             }
-            (None, Start::File(_)) => Vec::new(),
+            (None, Some(Start::Number(x0))) => self.constant(*x0, outer),
+            (None, _) => self.constant(0.0, outer),
         }
+    }
+
+    /// The same start for all elements of x, except for the strength of an intercept.
+    fn constant(&self, x0: f32, outer: usize) -> Vec<f32> {
+        let mut start = vec![x0; outer];
+        let Experiment { data, problem, .. } = &self.experiment;
+        if let Some(last) = start.last_mut()
+            && data.has_intercept()
+            && problem.has_strengths()
+        {
+            *last = INTERCEPT;
+        }
+        start
     }
 
     /// Measures what the file wants of nodes with these samples.
@@ -386,16 +408,21 @@ impl Prepared {
         });
         match driven {
             Ok(finished) => {
-                run.write(&*network, finished, None)?;
+                let mut learned = Learned::default();
+                if finished && outputs.is_some() {
+                    learned = self.learned(&network.nodes())?;
+                }
+                run.write(&*network, finished, &learned, None)?;
                 let (record, node_record) = (run.record, run.nodes);
                 let (round, losses) = (network.round(), network.losses());
-                Ok(Outcome { record, node_record, round, finished, losses, network })
+                Ok(Outcome { record, node_record, round, finished, losses, learned, network })
             }
             Err(RunError::Diverged(mut diverged)) => {
                 if !single_level {
                     diverged.blame(&network.nodes());
                 }
-                diverged.elsewhere = run.write(&*network, false, Some(&diverged))?;
+                diverged.elsewhere =
+                    run.write(&*network, false, &Learned::default(), Some(&diverged))?;
                 diverged.record = run.record;
                 Err(RunError::Diverged(diverged))
             }
@@ -486,6 +513,7 @@ impl<'p> Run<'p, '_> {
         &self,
         network: &Network<'p>,
         finished: bool,
+        learned: &Learned,
         diverged: Option<&Diverged>,
     ) -> Result<Option<PathBuf>, RunError> {
         let Some(outputs) = self.outputs else { return Ok(None) };
@@ -497,6 +525,7 @@ impl<'p> Run<'p, '_> {
             finished,
             diverged: diverged.as_deref(),
             losses: network.losses(),
+            learned: Some(learned),
             ..self.prepared.results(&nodes, &self.record)
         };
         if diverged.is_none() || !outputs.has_good_results() {

@@ -30,6 +30,11 @@ pub(super) struct Local<'a, P: ?Sized> {
     memory: Memory,
 }
 
+/// The largest eigenvalue of ∇²θθ g at (x, θ).
+pub(crate) fn largest_curvature<P: Problem + ?Sized>(problem: &P, x: &[f32], theta: &[f32]) -> f64 {
+    Local::new(problem, x, theta, 1).hessian_norm()
+}
+
 /// A way to go from (x, θ): changes of x and of θ, where there are any.
 type Way<'a> = (Option<&'a [f64]>, Option<&'a [f64]>);
 
@@ -125,6 +130,15 @@ impl<'a, P: Problem + ?Sized> Local<'a, P> {
         let (theta, seed) = (self.theta, self.seed);
         let mut oracle = self.here();
         ends(theta.len(), seed, PRODUCT, Wanted::Ends, |a, out| {
+            oracle.hessian_vector(theta, &rounded(a), out);
+        })
+    }
+
+    /// ‖∇²θθ g‖.
+    fn hessian_norm(&mut self) -> f64 {
+        let (theta, seed) = (self.theta, self.seed);
+        let mut oracle = self.here();
+        symmetric_norm(theta.len(), seed, PRODUCT, |a, out| {
             oracle.hessian_vector(theta, &rounded(a), out);
         })
     }

@@ -22,6 +22,7 @@ pub use constants::Constants;
 pub use corollary::{Corollary, Limit};
 pub use heterogeneity::{Heterogeneity, Variances};
 pub use lemma::Lemma;
+pub(crate) use lipschitz::largest_curvature;
 pub use lyapunov::Coefficients;
 
 use crate::exact::Measurement;

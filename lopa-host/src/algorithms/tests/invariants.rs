@@ -59,7 +59,7 @@ fn multipliers_of_consensus_add_up_to_nothing_and_steps_are_those_of_extra() {
     let setting = Setting::new(1.0);
     let table = table(AlgorithmName::Slam);
     let mut network = setting.build(&table);
-    let alpha = f64::from(table.alpha);
+    let alpha = f64::from(table.alpha.unwrap());
     let mut past = Vec::new();
     for round in 0..200 {
         let before = network.nodes();
@@ -211,7 +211,7 @@ fn storm_that_stands_still_is_momentum_and_in_motion_is_not() {
     for (step, still) in [(1.0e-30, true), (0.05, false)] {
         let [mdbo, vrdbo] = [AlgorithmName::Mdbo, AlgorithmName::Vrdbo].map(|name| {
             let mut table = drawn(name);
-            (table.alpha, table.beta) = (step, Some(step));
+            (table.alpha, table.beta) = (Some(step), Some(step));
             thirty_rounds(shards.iter().map(meta), &table, 3)
         });
         for (a, b) in mdbo.nodes().iter().zip(vrdbo.nodes()) {

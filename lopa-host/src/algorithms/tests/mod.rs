@@ -25,7 +25,7 @@ fn table(name: AlgorithmName) -> AlgorithmTable {
     let step = |key: Key, value: f32| takes(key).then_some(value);
     AlgorithmTable {
         name,
-        alpha: 0.05,
+        alpha: Some(0.05),
         beta: step(Key::Beta, 0.3),
         lambda: step(Key::Lambda, 0.4),
         gamma: step(Key::Gamma, 0.3),

@@ -79,7 +79,7 @@ fn local_gradients_end_where_their_equations_say_which_is_biased() {
     for name in [AlgorithmName::LopaLg, AlgorithmName::MaDsbo, AlgorithmName::GossipDsbo] {
         let biases = [0.05, 0.025].map(|alpha| {
             let mut table = table(name);
-            table.alpha = alpha;
+            table.alpha = Some(alpha);
             let network = setting.run(&table, 6_000);
             let nodes = network.nodes();
             let (xs, solutions): (Vec<_>, Vec<_>) =

@@ -45,7 +45,7 @@ fn what_an_algorithm_does_not_know_or_lacks_is_named() {
             "truncation does not apply",
         ),
         ("ma-dsbo", "beta = -0.1\nlambda = 0.1", "algorithm.beta = -0.1 is out of range"),
-        ("lopa-gt", "beta = 0.1\nlambda = 0.1\ngamma = 0.2", "missing field `tau`: lopa-gt needs"),
+        ("lopa-gt", "gamma = 1.5", "algorithm.gamma = 1.5"),
         ("vrdbo", "beta = 0.1\nlambda = 0.1\ngamma = 0.1\ntau = 0.0", "algorithm.tau = 0"),
     ] {
         let text = format!("name = {name:?}\nalpha = 0.1\n{change}");
@@ -56,6 +56,6 @@ fn what_an_algorithm_does_not_know_or_lacks_is_named() {
     let odd = "name = \"spdb\"\nalpha = 0.1\nbeta = 0.1\nlambda = 0.1\ntruncation = \"half\"";
     assert!(toml::from_str::<AlgorithmTable>(odd).is_err());
     let mut fast = table(AlgorithmName::MaDsbo);
-    (fast.alpha, fast.gamma) = (2.0, None);
+    (fast.alpha, fast.gamma) = (Some(2.0), None);
     assert!(fast.check().unwrap_err().to_string().contains("defaults to alpha, which is above 1"));
 }

@@ -8,7 +8,6 @@ use lopa_core::blob::Wiring;
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, Reading, patient};
 use lopa_host::network::Faults;
-use lopa_host::record::Record;
 use lopa_host::report::{Outputs, Results};
 use lopa_host::run::Prepared;
 
@@ -144,14 +143,20 @@ impl Emulation {
         let measured = measure(prepared, &readings, &reference, same, seconds)?;
         let (value, note) = (serde_json::to_value(&account).map_err(Failure::run)?, account.note());
         let nodes = measured.views();
+        let learned = prepared.learned(&nodes)?;
         let results = Results {
+            learned: Some(&learned),
             node_record: experiment.run.per_node.then_some(&measured.node_record),
             losses: readings.values().map(Reading::losses).max().unwrap_or(0),
             fleet: Some((&value, &note)),
             ..prepared.results(&nodes, &measured.record)
         };
         outputs.write(&results)?;
-        report(&account, rounds, &measured.record, out)
+        let mut lines = Lines::default();
+        lines.add("rounds", rounds);
+        lines.add_last(&measured.record);
+        lines.add_scores(&learned.scores, experiment);
+        report(lines, &account, out)
     }
 
     /// What is done to the fleet, as it was requested.
@@ -164,10 +169,7 @@ impl Emulation {
 }
 
 /// A few lines like those of lopa run; all values are measured from the states read back.
-fn report(account: &Account, rounds: u64, record: &Record, out: &Path) -> Result<(), Failure> {
-    let mut lines = Lines::default();
-    lines.add("rounds", rounds);
-    lines.add_last(record);
+fn report(mut lines: Lines, account: &Account, out: &Path) -> Result<(), Failure> {
     let repaired = account.counters.values().map(|counters| counters.repaired);
     lines.add("chunks repaired", repaired.sum::<u64>());
     lines.add("frames spoiled", account.spoiled);

@@ -76,12 +76,12 @@ fn step_sizes_scale_with_a_power_of_the_quantity() {
         (a.alpha, a.beta, a.lambda, a.gamma, a.tau)
     };
     let tenth = Some(0.1);
-    assert_eq!(steps(&scaled[0]), (0.1, tenth, tenth, Some(0.4), Some(0.4)));
+    assert_eq!(steps(&scaled[0]), (tenth, tenth, tenth, Some(0.4), Some(0.4)));
     let half = Some(0.05);
-    assert_eq!(steps(&scaled[2]), (0.05, half, half, Some(0.2), Some(0.4)));
+    assert_eq!(steps(&scaled[2]), (half, half, half, Some(0.2), Some(0.4)));
     let held = text.replace("steps = -0.5", "steps = -0.5, hold_gamma = true");
-    assert_eq!(steps(&arms(&held, Mode::Whole)[2]), (0.05, half, half, Some(0.4), Some(0.4)));
-    assert_eq!(steps(&scaled[3]), (0.1, tenth, tenth, None, None));
+    assert_eq!(steps(&arms(&held, Mode::Whole)[2]), (half, half, half, Some(0.4), Some(0.4)));
+    assert_eq!(steps(&scaled[3]), (tenth, tenth, tenth, None, None));
 }
 
 #[test]

@@ -1,0 +1,211 @@
+//! What nodes have learned in the end: models fitted again to all their samples, and compared with what each node could have
+//! learned alone, and with one model for all.
+//!
+//! Half of a node's samples usually teach only x. With x known, they can teach θ as well: this is the refit. The
+//! alternatives get the same samples and the same refit. Where x holds strengths, they choose one strength for all features
+//! by validation, as is usual; elsewhere they run the same algorithm, each node without its neighbours, and one node with
+//! all samples.
+
+use std::sync::Arc;
+
+use lopa_core::batch::Batch;
+use lopa_core::problem::{Point, Problem};
+use lopa_core::problems::AnyProblem;
+use lopa_core::samples::Samples;
+use rayon::prelude::*;
+
+use super::material::problem;
+use super::{Material, Options, Prepared, RunError, input, strength};
+use crate::algorithms::NodeView;
+use crate::data::{Shard, Table, Validation};
+use crate::exact;
+use crate::metrics::{Choice, Metric, NodeSamples, accuracy};
+use crate::report::{Learned, Score};
+
+/// How often step sizes are reduced.
+const TRIES: u32 = 6;
+
+/// x and θ of a node.
+type Model = (Vec<f32>, Vec<f32>);
+
+/// The samples of some nodes taken together.
+struct Together {
+    train: Table,
+    validation: Table,
+    /// Both.
+    all: Table,
+}
+
+impl Prepared {
+    /// What these nodes have learned, as far as the file asks for it.
+    ///
+    /// # Errors
+    /// An inner problem cannot be solved, because x is too far out.
+    pub fn learned<P>(&self, nodes: &[NodeView<'_, P>]) -> Result<Learned, RunError> {
+        let run = &self.experiment.run;
+        let (refit, baselines) = (run.refit == Some(true), run.baselines == Some(true));
+        let shards = self.material.shards();
+        // A fleet may have lost nodes, and a quadratic has no samples.
+        if nodes.len() != shards.len() || shards.is_empty() || !(refit || baselines) {
+            return Ok(Learned::default());
+        }
+        let title = self.experiment.algorithm.name.about().title;
+        let mut learned = Learned::default();
+        if refit {
+            let xs: Vec<&[f32]> = nodes.iter().map(|node| node.x).collect();
+            learned.thetas = Some(self.refitted(&xs)?);
+        }
+        if baselines {
+            let found = |node: &NodeView<'_, P>| (node.x.to_vec(), node.theta.to_vec());
+            let found = nodes.iter().map(found).collect();
+            let mut all = vec![(format!("{title}, after the last round"), found)];
+            if let Some(thetas) = &learned.thetas {
+                let refitted = nodes.iter().zip(thetas);
+                let refitted = refitted.map(|(node, own)| (node.x.to_vec(), own.clone()));
+                all.push((
+                    format!("{title}, fitted to all samples"),
+                    refitted.collect::<Vec<Model>>(),
+                ));
+            }
+            all.extend(self.alone_models()?.map(|models| ("each node alone".into(), models)));
+            all.extend(
+                self.common_model()?
+                    .map(|model| ("one model for all nodes".into(), vec![model; nodes.len()])),
+            );
+            for (name, models) in all {
+                learned.scores.extend(self.score(name, &models)?);
+            }
+        }
+        Ok(learned)
+    }
+
+    /// The best model of every node for its x, on all its samples.
+    fn refitted(&self, xs: &[&[f32]]) -> Result<Vec<Vec<f32>>, RunError> {
+        let fit = |(node, x): (usize, &&[f32])| self.together(&[node])?.fit(self, x);
+        xs.par_iter().enumerate().map(fit).collect()
+    }
+
+    /// What each node learns alone; none if that diverges.
+    fn alone_models(&self) -> Result<Option<Vec<Model>>, RunError> {
+        let nodes: Vec<usize> = (0..self.material.shards().len()).collect();
+        if self.experiment.problem.has_strengths() {
+            let fit = |node: &usize| self.with_one_strength(&self.together(&[*node])?);
+            return nodes.par_iter().map(fit).collect::<Result<_, _>>().map(Some);
+        }
+        let Some(xs) = self.alone().without_neighbours()? else { return Ok(None) };
+        let thetas = self.refitted(&xs.iter().map(|x| &x[..]).collect::<Vec<_>>())?;
+        Ok(Some(xs.into_iter().zip(thetas).collect()))
+    }
+
+    /// What one node with the samples of all would learn; none if that diverges.
+    fn common_model(&self) -> Result<Option<Model>, RunError> {
+        let nodes: Vec<usize> = (0..self.material.shards().len()).collect();
+        let together = self.together(&nodes)?;
+        if self.experiment.problem.has_strengths() {
+            return self.with_one_strength(&together).map(Some);
+        }
+        let Together { train, validation, .. } = &together;
+        let (train, validation) = (train.clone(), validation.clone());
+        let shard = Shard { train, validation, test: None, standard: None };
+        let material = Arc::new(Material::Samples(vec![shard], self.material.label_kind()));
+        let xs = Self { material, ..self.alone() }.without_neighbours()?;
+        let Some(x) = xs.and_then(|mut xs| xs.pop()) else { return Ok(None) };
+        let theta = together.fit(self, &x)?;
+        Ok(Some((x, theta)))
+    }
+
+    /// x of every node of a network without links, after all rounds. Step sizes that are right for nodes that learn together
+    /// may be too large for one that learns alone: they are reduced until the loss does not grow. None if it always does.
+    fn without_neighbours(&self) -> Result<Option<Vec<Vec<f32>>>, RunError> {
+        let mut network = self.with(|experiment| {
+            let run = &mut experiment.run;
+            run.record_every = run.iterations;
+            run.metrics = Choice::These(vec![Metric::OuterLoss]);
+            experiment.links = None;
+        })?;
+        for _ in 0..TRIES {
+            if let Ok(outcome) = network.run(Options::default(), |_| ()) {
+                let losses: Vec<_> =
+                    outcome.record.rows().iter().filter_map(|row| row[1]).collect();
+                if losses.last() <= losses.first() {
+                    return Ok(Some(outcome.nodes().iter().map(|node| node.x.to_vec()).collect()));
+                }
+            }
+            network = network.with(|experiment| {
+                let alpha = experiment.algorithm.alpha.map(|alpha| 0.25 * alpha);
+                experiment.algorithm.alpha = alpha;
+            })?;
+        }
+        Ok(None)
+    }
+
+    /// The model with the best strength that is the same for all features.
+    fn with_one_strength(&self, together: &Together) -> Result<Model, RunError> {
+        let problem = together.problem(self)?;
+        let outer = problem.dimensions().outer;
+        let best = strength::best(&[problem], |x0| self.constant(x0, outer));
+        let x = self.constant(best, outer);
+        let theta = together.fit(self, &x)?;
+        Ok((x, theta))
+    }
+
+    fn together(&self, nodes: &[usize]) -> Result<Together, RunError> {
+        let shards: Vec<_> = nodes.iter().map(|node| &self.material.shards()[*node]).collect();
+        let train: Vec<&Table> = shards.iter().map(|shard| &shard.train).collect();
+        let validation: Vec<&Table> = shards.iter().map(|shard| &shard.validation).collect();
+        let both = match self.experiment.data.validation() {
+            Validation::Same => train.clone(),
+            Validation::Part(_) => [&train[..], &validation].concat(),
+        };
+        let joined = |tables: &[&Table]| Table::joined(tables).map_err(input);
+        Ok(Together {
+            train: joined(&train)?,
+            validation: joined(&validation)?,
+            all: joined(&both)?,
+        })
+    }
+
+    /// How good models are on the nodes' own test samples; none if no node has any.
+    fn score(&self, name: String, models: &[Model]) -> Result<Option<Score>, RunError> {
+        let (mut nodes, mut losses) = (Vec::new(), Vec::new());
+        for (own, (x, theta)) in self.material.samples()?.iter().zip(models) {
+            let Some(test) = own.test else { continue };
+            let problem = self.problem_of(own.train, test)?;
+            let mut workspace = vec![0.0; problem.dimensions().workspace];
+            let at = Point { x, theta };
+            problem.prepare(x, &mut workspace);
+            let batch = Batch::full(problem.population().outer);
+            losses.push(f64::from(problem.outer_loss(at, &batch, &mut workspace)));
+            nodes.extend(accuracy(&test, |row| problem.predict(at, row, &mut workspace)));
+        }
+        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+        let (accuracy, loss) = (mean(&nodes), mean(&losses));
+        Ok((!nodes.is_empty()).then_some(Score { name, accuracy, loss, nodes }))
+    }
+
+    /// The problem of a node with these samples.
+    fn problem_of<'a>(
+        &self,
+        train: Samples<'a>,
+        validation: Samples<'a>,
+    ) -> Result<AnyProblem<'a>, RunError> {
+        let own = NodeSamples { train, validation, test: None };
+        problem(self.experiment.problem, own, self.material.classes()).map_err(input)
+    }
+}
+
+impl Together {
+    fn problem(&self, prepared: &Prepared) -> Result<AnyProblem<'_>, RunError> {
+        let kind = prepared.material.label_kind();
+        let samples = |table| Table::samples(table, kind).map_err(input);
+        prepared.problem_of(samples(&self.train)?, samples(&self.validation)?)
+    }
+
+    /// The best model for an x, on all samples.
+    fn fit(&self, prepared: &Prepared, x: &[f32]) -> Result<Vec<f32>, RunError> {
+        let all = self.all.samples(prepared.material.label_kind()).map_err(input)?;
+        let problem = prepared.problem_of(all, all)?;
+        let solution = exact::solve(&problem, x, None);
+        Ok(solution.map_err(|error| input(format!("cannot fit a model: {error}")))?.theta)
+    }
+}
