@@ -95,6 +95,9 @@ fn an_unknown_key_or_word() {
 #[test]
 fn a_number_out_of_range() {
     let place = Place::new();
+    place.refuses("nodes = 4", "nodes = -4", "expected a whole number, not below 0");
+    place.refuses("alpha = 0.3", "alpha = \"small\"", "expected a number");
+    place.refuses("[run]", "[run]\nper_node = 1", "expected true or false");
     place.refuses("alpha = 0.3", "alpha = -0.3", "alpha = -0.3 is out of range");
     place.refuses("gamma = 0.3", "gamma = 1.0", "0 < gamma < 1 is needed");
     place.refuses("nodes = 4", "nodes = 0", "at least one node");

@@ -43,9 +43,9 @@ pub(crate) struct TuneCommand {
     /// Range of beta and lambda, FROM:TO, and of alpha for single-level methods.
     #[arg(long, default_value = "0.001:1", value_parser = range)]
     range: [f32; 2],
-    /// Range of alpha, FROM:TO [default: that of --range]. Hyper-parameters of many features may need hundreds.
-    #[arg(long, value_parser = range)]
-    outer_range: Option<[f32; 2]>,
+    /// Range of alpha, FROM:TO. The shared variable often needs far larger steps than models do.
+    #[arg(long, default_value = "0.001:300", value_parser = range)]
+    outer_range: [f32; 2],
     #[command(flatten)]
     threads: Threads,
 }
@@ -75,7 +75,7 @@ impl TuneCommand {
                 metric: self.metric,
                 over: Over::Last,
                 range: self.range,
-                outer_range: self.outer_range.unwrap_or(self.range),
+                outer_range: self.outer_range,
             };
             searches.push((stem(file), tune));
         }

@@ -84,6 +84,21 @@ pub enum ConfigError {
     Algorithm(#[from] TableError),
 }
 
+/// The message of a parser, with words for the types of this program.
+fn in_words(message: &str) -> String {
+    let whole = "expected a whole number, not below 0";
+    let types = [
+        ("expected u16", whole),
+        ("expected u32", whole),
+        ("expected u64", whole),
+        ("expected usize", whole),
+        ("expected f32", "expected a number"),
+        ("expected f64", "expected a number"),
+        ("expected a boolean", "expected true or false"),
+    ];
+    types.iter().fold(message.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
 impl Experiment {
     /// Reads a file. Paths in it are relative to its folder.
     ///
@@ -110,7 +125,7 @@ impl Experiment {
     /// As [`Experiment::read`].
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let syntax = |error: toml::de::Error| {
-            let mut message = error.to_string();
+            let mut message = in_words(&error.to_string());
             if let Some(hint) = nearest(error.message()) {
                 message += &format!("did you mean `{hint}`?");
             }

@@ -136,21 +136,11 @@ pub(super) fn numbers(
     file: &Path,
     columns: usize,
     at: usize,
-    mut label: impl FnMut(&str) -> Result<(), String>,
+    label: impl FnMut(&str) -> Result<(), String>,
 ) -> Result<Vec<f32>, FileError> {
     let mut rows = Rows::open(file)?;
-    let mut values = Vec::new();
-    while rows.advance()? {
-        rows.check(columns, values.len())?;
-        for (column, cell) in rows.record.iter().enumerate() {
-            let read = match column == at {
-                true => label(cell),
-                false => number(cell).map(|value| values.push(value)),
-            };
-            read.map_err(|what| rows.cell(column, what))?;
-        }
-    }
-    if values.is_empty() { Err(rows.file(EMPTY)) } else { Ok(values) }
+    let values = rows.numbers(columns, at, label);
+    values.map_err(|error| rows.reader.get_mut().blame(error))
 }
 
 /// The rows of a file that are not blank, one at a time.
@@ -160,6 +150,27 @@ struct Rows {
 }
 
 impl Rows {
+    /// All numbers; `label` gets the cells of the column `at`.
+    fn numbers(
+        &mut self,
+        columns: usize,
+        at: usize,
+        mut label: impl FnMut(&str) -> Result<(), String>,
+    ) -> Result<Vec<f32>, FileError> {
+        let mut values = Vec::new();
+        while self.advance()? {
+            self.check(columns, values.len())?;
+            for (column, cell) in self.record.iter().enumerate() {
+                let read = match column == at {
+                    true => label(cell),
+                    false => number(cell).map(|value| values.push(value)),
+                };
+                read.map_err(|what| self.cell(column, what))?;
+            }
+        }
+        if values.is_empty() { Err(self.file(EMPTY)) } else { Ok(values) }
+    }
+
     fn open(file: &Path) -> Result<Self, FileError> {
         let mut reader = Reader::open(file)?;
         let separator = separator(reader.first_line()?);

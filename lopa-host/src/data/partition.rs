@@ -184,7 +184,11 @@ impl Pool<'_> {
     /// Every class in proportions of its own.
     pub(crate) fn dirichlet(&self, alpha: f64) -> Result<Plan, DataError> {
         if !alpha.is_finite() || alpha < 1e-6 {
-            return Err(DataError::range("alpha", alpha, "at least 1e-6"));
+            return Err(DataError::range(
+                "data.partition: ALPHA of dirichlet",
+                alpha,
+                "at least 1e-6",
+            ));
         }
         let nodes = self.nodes as usize;
         let mut poorest = 0;
@@ -222,15 +226,20 @@ impl Pool<'_> {
         let [negative, positive] = self.rows.as_slice() else {
             return Err(DataError::not_two(self.classes));
         };
-        for (name, value) in [("first", first), ("rest", rest), ("spread", spread)] {
+        for (name, value) in [("FIRST", first), ("REST", rest), ("SPREAD", spread)] {
             if !(0.0..=1.0).contains(&value) {
-                return Err(DataError::range(name, value, "0 to 1"));
+                let name = format!("data.partition: {name} of label-ratio");
+                return Err(DataError::range(&name, value, "0 to 1"));
             }
         }
         for value in [first, rest] {
             if value + spread > 1.0 || value < spread {
                 let allowed = "it must keep all ratios between 0 and 1";
-                return Err(DataError::range("spread", spread, allowed));
+                return Err(DataError::range(
+                    "data.partition: SPREAD of label-ratio",
+                    spread,
+                    allowed,
+                ));
             }
         }
         let ratios: Vec<f64> = (0..self.nodes)

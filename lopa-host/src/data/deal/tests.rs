@@ -216,9 +216,9 @@ fn what_cannot_be_dealt_out_is_named() {
             refuse(Deal { partition: RATIO, ..iid }, 90, 3),
             "there are 3 classes, but two are needed",
         ),
-        (refuse(ratio(0.9, 0.3, 0.15), 90, 2), "spread = 0.15 is out of range"),
-        (refuse(ratio(0.8, 0.1, 0.15), 90, 2), "spread = 0.15 is out of range"),
-        (refuse(ratio(f64::NAN, 0.1, 0.1), 90, 2), "first = NaN is out of range"),
+        (refuse(ratio(0.9, 0.3, 0.15), 90, 2), "SPREAD of label-ratio = 0.15 is out of range"),
+        (refuse(ratio(0.8, 0.1, 0.15), 90, 2), "SPREAD of label-ratio = 0.15 is out of range"),
+        (refuse(ratio(f64::NAN, 0.1, 0.1), 90, 2), "FIRST of label-ratio = NaN is out of range"),
         (
             refuse(Deal { samples: Some(90), ..ratio(0.8, 0.8, 0.0) }, 90, 2),
             "node 2 needs 18 samples of class \"1\", but only 9 are left",
@@ -228,7 +228,7 @@ fn what_cannot_be_dealt_out_is_named() {
     }
     for alpha in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let deal = Deal { partition: Partition::Dirichlet { alpha }, ..iid };
-        assert!(refuse(deal, 90, 2).starts_with("alpha = "));
+        assert!(refuse(deal, 90, 2).contains("ALPHA of dirichlet = "));
     }
     // Two classes, each all at one node: two of four nodes stay empty.
     let deal = Deal { partition: Partition::Dirichlet { alpha: 1e-5 }, ..iid };
