@@ -75,6 +75,8 @@ const _: () = {
     formatted::<samples::Row<'_>>();
     formatted::<samples::Samples<'_>>();
     formatted::<samples::SamplesError>();
+    formatted::<samples::Scale>();
+    formatted::<samples::Scaling<'_>>();
     formatted::<steps::StepSizeError>();
     formatted::<steps::StepSizes>();
     formatted::<vector::CompensatedSum>();

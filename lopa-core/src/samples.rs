@@ -1,7 +1,12 @@
 //! Labelled samples, read in place: rows of bytes or floats in flash, never copied.
 //!
 //! A feature's value is `scale * (raw - offset)`, the usual quantisation of images and sensors: pixels have
-//! `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`.
+//! `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`. With [`Samples::standardised`] every
+//! feature has an offset and a factor of its own, so that raw readings in different units can be learned from as they are.
+
+mod each;
+
+use bytemuck::{Pod, Zeroable};
 
 use crate::vector;
 use crate::widest::{self, Work};
@@ -115,17 +120,17 @@ pub enum SamplesError {
         /// How many features a row has.
         width: usize,
     },
-    /// A label is not one of those allowed, or is not finite.
+    /// A label is not one of those allowed, or is not finite as stored or once it is scaled.
     Label {
         /// Its row.
         row: usize,
     },
-    /// A feature is infinite or NaN.
+    /// A feature is infinite or NaN, as stored or once it is scaled.
     Feature {
         /// Its row.
         row: usize,
     },
-    /// The scale is zero, or scale or offset is not finite.
+    /// The scale is zero or not finite, the offset is not finite, or there is not one of each for every feature.
     Scaling,
 }
 
@@ -140,12 +145,60 @@ impl core::fmt::Display for SamplesError {
             ),
             Self::Label { row } => write!(f, "the label of row {row} is out of range"),
             Self::Feature { row } => write!(f, "row {row} has a feature that is infinite or NaN"),
-            Self::Scaling => write!(f, "scale must be finite and not zero, offset must be finite"),
+            Self::Scaling => write!(
+                f,
+                "scale must be finite and not zero, offset must be finite; if features have their own, one of each is \
+                 needed for every feature"
+            ),
         }
     }
 }
 
 impl core::error::Error for SamplesError {}
+
+/// How raw features become values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Scaling<'a> {
+    /// `scale * (raw - offset)`, the same for all features: see [`Samples::scaled`].
+    Common {
+        /// The factor.
+        scale: f32,
+        /// What is subtracted first.
+        offset: f32,
+    },
+    /// One scale for each feature, and one after them for real targets: see [`Samples::standardised`].
+    Each(&'a [Scale]),
+}
+
+/// The offset and the factor of one number: its value is `(raw - offset) * factor`, rounded after each operation.
+///
+/// ```
+/// use lopa_core::samples::Scale;
+/// let celsius = Scale { offset: 21.5, factor: 0.5 };
+/// assert_eq!(celsius.value(18.5), -1.5);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(C)]
+pub struct Scale {
+    /// What is subtracted first.
+    pub offset: f32,
+    /// What the difference is multiplied by.
+    pub factor: f32,
+}
+
+impl Scale {
+    /// Changes nothing: not even the sign of a zero.
+    pub const NONE: Self = Self { offset: 0.0, factor: 1.0 };
+
+    /// The value of a raw number.
+    #[inline]
+    #[must_use]
+    pub const fn value(self, raw: f32) -> f32 {
+        (raw - self.offset) * self.factor
+    }
+}
 
 /// A set of labelled samples.
 ///
@@ -164,8 +217,7 @@ pub struct Samples<'a> {
     features: Features<'a>,
     labels: Labels<'a>,
     width: usize,
-    scale: f32,
-    offset: f32,
+    scaling: Scaling<'a>,
 }
 
 impl<'a> Samples<'a> {
@@ -201,7 +253,8 @@ impl<'a> Samples<'a> {
         {
             return Err(SamplesError::Feature { row: at.checked_div(width).unwrap_or(0) });
         }
-        Ok(Self { features, labels, width, scale: 1.0, offset: 0.0 })
+        let scaling = Scaling::Common { scale: 1.0, offset: 0.0 };
+        Ok(Self { features, labels, width, scaling })
     }
 
     /// Makes a feature's value `scale * (raw - offset)`.
@@ -212,7 +265,48 @@ impl<'a> Samples<'a> {
         if !scale.is_finite() || scale == 0.0 || !offset.is_finite() {
             return Err(SamplesError::Scaling);
         }
-        (self.scale, self.offset) = (scale, offset);
+        self.scaling = Scaling::Common { scale, offset };
+        Ok(self)
+    }
+
+    /// Gives every feature a scale of its own, and real targets the last of the `scales`, of which there is one more than
+    /// there are features.
+    ///
+    /// Everything that is computed has the bits of the same values stored as floats. A feature with the factor 0, such as
+    /// one that never changes, is ignored. Reads everything once more, to refuse values that are not finite.
+    ///
+    /// # Errors
+    /// Refuses another number of scales, and values that are not finite.
+    ///
+    /// ```
+    /// use lopa_core::samples::{Features, Labels, Samples, Scale};
+    /// // Two readings of temperature and pressure, as the sensors deliver them, and the number to predict.
+    /// let readings = Samples::new(Features::U8(&[20, 90, 24, 210]), 2, Labels::Real(&[7.0, 9.0]))?;
+    /// let scales = [(22.0, 0.5), (150.0, 0.0625), (8.0, 1.0)];
+    /// let scales = scales.map(|(offset, factor)| Scale { offset, factor });
+    /// let readings = readings.standardised(&scales)?;
+    /// assert_eq!(readings.row(1).dot(&[1.0, 2.0]), 1.0 + 2.0 * 3.75);
+    /// assert_eq!(readings.label(0), -1.0);
+    /// # Ok::<(), lopa_core::samples::SamplesError>(())
+    /// ```
+    pub fn standardised(mut self, scales: &'a [Scale]) -> Result<Self, SamplesError> {
+        if scales.len().checked_sub(1) != Some(self.width) {
+            return Err(SamplesError::Scaling);
+        }
+        self.scaling = Scaling::Each(scales);
+        if let Some(row) = (0..self.len()).find(|row| !self.label(*row).is_finite()) {
+            return Err(SamplesError::Label { row });
+        }
+        for (at, scale) in scales.iter().take(self.width).cycle().enumerate() {
+            match self.features.value(at, scale) {
+                Some(value) if value.is_finite() => {}
+                None => break,
+                _ => {
+                    let row = at.checked_div(self.width).unwrap_or(0);
+                    return Err(SamplesError::Feature { row });
+                }
+            }
+        }
         Ok(self)
     }
 
@@ -240,16 +334,10 @@ impl<'a> Samples<'a> {
         self.features
     }
 
-    /// The factor applied to a raw feature minus the offset.
+    /// How they become values.
     #[must_use]
-    pub const fn scale(&self) -> f32 {
-        self.scale
-    }
-
-    /// The number that is subtracted from a raw feature.
-    #[must_use]
-    pub const fn offset(&self) -> f32 {
-        self.offset
+    pub const fn scaling(&self) -> Scaling<'a> {
+        self.scaling
     }
 
     /// The labels.
@@ -273,18 +361,27 @@ impl<'a> Samples<'a> {
     pub fn row(&self, index: usize) -> Row<'a> {
         let from = index.wrapping_mul(self.width);
         let raw = self.features.cut(from, from.wrapping_add(self.width));
-        Row { raw: raw.unwrap_or(Features::U8(&[])), scale: self.scale, offset: self.offset }
+        self.reading(raw.unwrap_or(Features::U8(&[])))
     }
 
-    /// The features of several samples; `None` if one of them is beyond the end.
+    /// The features of a fresh reading, scaled like these samples, for a prediction.
+    #[inline]
+    #[must_use]
+    pub const fn reading(&self, raw: Features<'a>) -> Row<'a> {
+        Row { raw, scaling: self.scaling }
+    }
+
+    /// The features of several samples; `None` if one of them is beyond the end, or if features have scalings of their own:
+    /// only chips learn from such samples, and chips read one row at a time.
     #[inline]
     pub(crate) fn rows<const B: usize>(&self, indices: [usize; B]) -> Option<Rows<'a, B>> {
+        let Scaling::Common { scale, offset } = self.scaling else { return None };
         let raw = match self.features {
             Features::U8(raw) => Block::U8(cut_all(raw, self.width, indices)?),
             Features::I8(raw) => Block::I8(cut_all(raw, self.width, indices)?),
             Features::F32(raw) => Block::F32(cut_all(raw, self.width, indices)?),
         };
-        Some(Rows { raw, scale: self.scale, offset: self.offset })
+        Some(Rows { raw, scale, offset })
     }
 
     /// The label of sample `index` as a number: -1 or +1, the class, or the target; 0 beyond the end.
@@ -296,7 +393,13 @@ impl<'a> Samples<'a> {
                 labels.get(index).map_or(0.0, |&label| if label == 0 { -1.0 } else { 1.0 })
             }
             Labels::Class(labels) => labels.get(index).map_or(0.0, |&label| f32::from(label)),
-            Labels::Real(labels) => labels.get(index).copied().unwrap_or(0.0),
+            Labels::Real(labels) => {
+                let raw = labels.get(index).copied().unwrap_or(0.0);
+                match self.scaling {
+                    Scaling::Each([.., target]) => target.value(raw),
+                    _ => raw,
+                }
+            }
         }
     }
 
@@ -318,28 +421,30 @@ impl<'a> Samples<'a> {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Row<'a> {
     raw: Features<'a>,
-    scale: f32,
-    offset: f32,
+    scaling: Scaling<'a>,
 }
 
 impl<'a> Row<'a> {
     /// A row of floats without scaling, for a prediction on a fresh reading.
     #[must_use]
     pub const fn new(features: &'a [f32]) -> Self {
-        Self { raw: Features::F32(features), scale: 1.0, offset: 0.0 }
+        Self { raw: Features::F32(features), scaling: Scaling::Common { scale: 1.0, offset: 0.0 } }
     }
 
     /// The scalar product with `weights`.
     #[inline]
     #[must_use]
     pub fn dot(&self, weights: &[f32]) -> f32 {
-        let offset = self.offset;
+        let (scale, offset) = match self.scaling {
+            Scaling::Common { scale, offset } => (scale, offset),
+            Scaling::Each(scales) => return self.raw.dot_scaled(scales, weights),
+        };
         let raw = match self.raw {
             Features::U8(raw) => vector::reduce(raw, weights, |r, w| (f32::from(r) - offset) * w),
             Features::I8(raw) => vector::reduce(raw, weights, |r, w| (f32::from(r) - offset) * w),
             Features::F32(raw) => vector::reduce(raw, weights, |r, w| (r - offset) * w),
         };
-        self.scale * raw
+        scale * raw
     }
 
     /// The scalar products with the first `out.len()` vectors, each with the bits of [`Row::dot`].
@@ -351,7 +456,10 @@ impl<'a> Row<'a> {
     /// `out += factor * row`.
     #[inline]
     pub fn add_scaled(&self, factor: f32, out: &mut [f32]) {
-        let (factor, offset) = (factor * self.scale, self.offset);
+        let (factor, offset) = match self.scaling {
+            Scaling::Common { scale, offset } => (factor * scale, offset),
+            Scaling::Each(scales) => return self.raw.add_to(scales, factor, out),
+        };
         match self.raw {
             Features::U8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
             Features::I8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
@@ -377,9 +485,10 @@ impl<'v, I: Iterator<Item = &'v [f32]>> Work for DotEach<'_, '_, I> {
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         let Self { row, mut vectors, mut out } = self;
-        if VECTORS > 1 {
-            let Row { raw, scale, offset } = row;
-            let raw = match raw {
+        if VECTORS > 1
+            && let Scaling::Common { scale, offset } = row.scaling
+        {
+            let raw = match row.raw {
                 Features::U8(raw) => Block::U8([raw]),
                 Features::I8(raw) => Block::I8([raw]),
                 Features::F32(raw) => Block::F32([raw]),

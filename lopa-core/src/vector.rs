@@ -188,7 +188,7 @@ pub(crate) fn add_block<T: Copy, const B: usize>(
 // With `simd`, always inlined: see `add_all_lanes`.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
-fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
+pub(crate) fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
     for half in [8, 4, 2, 1] {
         if half < len {
             for i in 0..half {

@@ -9,7 +9,7 @@ use lopa_core::problem::Problem;
 use lopa_core::problems::{
     AnyProblem, Logistic, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer,
 };
-use lopa_core::samples::{Features, Labels, Samples, SamplesError};
+use lopa_core::samples::{Features, Labels, Samples, SamplesError, Scale};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{self, Seal};
 
@@ -67,7 +67,8 @@ fn write(plan: &Plan, problem: &AnyProblem<'_>, start: Start<'_>, peers: &[Peer]
     bytes
 }
 
-/// Every problem, with every encoding of features and labels and both ways to store a validation set.
+/// Every problem, with every encoding of features and labels, both ways to store a validation set, and features with and
+/// without scales of their own.
 fn problems() -> Vec<AnyProblem<'static>> {
     const U8: [u8; 9] = [0, 128, 255, 9, 7, 200, 1, 2, 3];
     const I8: [i8; 9] = [0, -128, 127, 9, 7, -20, 1, 2, 3];
@@ -75,6 +76,12 @@ fn problems() -> Vec<AnyProblem<'static>> {
     const BITS: [u8; 3] = [0, 1, 1];
     const CLASSES: [u8; 3] = [2, 0, 1];
     const REAL: [f32; 3] = [0.5, -1.0, 2.0];
+    const SCALES: [Scale; 4] = [
+        Scale { offset: 0.5, factor: 0.125 },
+        Scale { offset: -7.0, factor: 0.25 },
+        Scale { offset: 9.0, factor: 0.0 },
+        Scale { offset: 0.75, factor: 1.5 },
+    ];
     let mut problems = Vec::new();
     for features in [Features::U8(&U8), Features::I8(&I8), Features::F32(&F32)] {
         let set = |labels| Samples::new(features, 3, labels).unwrap().scaled(0.125, 0.5).unwrap();
@@ -94,6 +101,15 @@ fn problems() -> Vec<AnyProblem<'static>> {
             let layer = SharedLayer::new(a, b, 2, 3, 0.1).unwrap();
             problems.push(AnyProblem::SharedLayer(layer));
         }
+    }
+    for features in [Features::U8(&U8), Features::I8(&I8), Features::F32(&F32)] {
+        let set = |labels| Samples::new(features, 3, labels).unwrap();
+        let floats = |labels| Samples::new(Features::F32(&F32[..6]), 3, labels).unwrap();
+        let scaled = |samples: Samples<'static>| samples.standardised(&SCALES).unwrap();
+        let a = scaled(set(Labels::Binary(&BITS)));
+        problems.push(AnyProblem::Logistic(Logistic::new(a, a).unwrap()));
+        let (a, b) = (set(Labels::Real(&REAL)), floats(Labels::Real(&REAL[..2])));
+        problems.push(AnyProblem::Ridge(Ridge::new(scaled(a), scaled(b)).unwrap()));
     }
     let quadratic = Quadratic::new(QuadraticParts {
         diagonal: &[1.0, 1.5],
@@ -141,6 +157,42 @@ fn a_set_used_twice_is_stored_once() {
         .map(|at| write(&plan(Scheme::LocalGradient), &problems()[at], Start::Number(0.0), &[]));
     // Two rows of three floats and two labels, padded.
     assert_eq!(once.len() + 4 * 6 + 4, twice.len());
+}
+
+#[test]
+fn scales_are_read_in_place_and_checked() {
+    let (problem, plan) = (problems()[31], plan(Scheme::GradientTracking));
+    let good = write(&plan, &problem, Start::Number(0.5), &[]);
+    assert_eq!(good[4], 3);
+    // Four scales follow the head, the last for targets: feature 1 has the factor in word 51.
+    let with = |word: usize, value: f32| {
+        let mut bytes = good.clone();
+        bytes[4 * word..][..4].copy_from_slice(&value.to_le_bytes());
+        seal(&mut bytes);
+        Blob::read(Aligned::new(&bytes).bytes()).map(|_| ())
+    };
+    assert_eq!(with(51, 0.0), Ok(()));
+    let set = blob::SetName::Training;
+    let feature = BlobError::Samples { set, error: SamplesError::Feature { row: 0 } };
+    let label = BlobError::Samples { set, error: SamplesError::Label { row: 0 } };
+    assert_eq!(with(51, f32::INFINITY), Err(feature));
+    assert_eq!(with(50, f32::NAN), Err(feature));
+    assert_eq!(with(55, f32::NAN), Err(label));
+    let mut wide = good.clone();
+    wide[4 * 40..][..4].copy_from_slice(&u32::MAX.to_le_bytes());
+    seal(&mut wide);
+    let error = Blob::read(Aligned::new(&wide).bytes()).unwrap_err();
+    assert_eq!(error, BlobError::Section { name: "scales" });
+
+    // Both sets of a node have the same scales, or none.
+    let [scaled, _] = problem.samples().unwrap();
+    let plain = Samples::new(scaled.features(), 3, scaled.labels()).unwrap();
+    let other = plain.standardised(&[Scale::NONE; 4]).unwrap();
+    for (a, b) in [(scaled, plain), (plain, scaled), (scaled, other)] {
+        let problem = AnyProblem::Ridge(Ridge::new(a, b).unwrap());
+        let refused = blob::write(&plan, &problem, Start::Number(0.5), &[], |_| ());
+        assert_eq!(refused, Err(BlobError::Value { name: "scale of validation samples" }));
+    }
 }
 
 /// The bits of a node's state after some rounds with neighbours that do not change.
@@ -249,7 +301,7 @@ fn errors_name_what_does_not_fit() {
 
 #[test]
 fn every_changed_byte_is_refused() {
-    for problem in [problems()[0], problems()[9], *problems().last().unwrap()] {
+    for problem in [problems()[0], problems()[9], problems()[31], *problems().last().unwrap()] {
         let bytes = write(&plan(Scheme::GradientTracking), &problem, Start::Number(0.5), &PEERS);
         for at in 0..bytes.len() {
             for change in [1, 0x80, 0xff] {
@@ -367,7 +419,10 @@ fn errors_name_the_invalid_field() {
     };
     for (word, value, expected) in [
         (0, 7, "not a blob"),
-        (1, 3 | 48 << 16, "version 3, this build reads up to 2"),
+        (1, 5 | 48 << 16, "version 5, this build reads up to 4"),
+        (1, 48 << 16, "version 0, this build reads up to 4"),
+        // What follows are samples: read as scales, too little is left.
+        (1, 3 | 48 << 16, "\"scales\" does not have the length"),
         (1, 1 | 47 << 16, "needs 196 bytes"),
         (2, 8, "needs 196 bytes, there are 8"),
         (4, 0x10000, "node number is out of range"),
@@ -407,7 +462,7 @@ fn errors_name_the_invalid_field() {
 fn with_key(plain: &[u8], key: &[u8; 32]) -> Vec<u8> {
     let mut bytes = plain.to_vec();
     bytes.splice(4 * 48..4 * 48, *key);
-    bytes[4] = 2;
+    bytes[4] += 1;
     let len = bytes.len() as u32;
     bytes[8..12].copy_from_slice(&len.to_le_bytes());
     seal(&mut bytes);

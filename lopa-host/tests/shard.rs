@@ -6,6 +6,7 @@ use crate::common::{lopa, said};
 use lopa_core::blob::Blob;
 use lopa_core::node::Neighbour;
 use lopa_core::problems::AnyProblem;
+use lopa_core::samples::Features;
 use lopa_host::chips::{ChipError, Form, Limits, Loaded, blobs};
 use lopa_host::config::Experiment;
 use lopa_host::run::{Options, Prepared};
@@ -109,6 +110,74 @@ fn nodes_from_blobs_end_with_the_bits_of_a_run() {
             let vectors = ["x", "theta", "v", "z", "y"].map(|name| read(node, name));
             assert_eq!(ended, bits(vectors.each_ref().map(|v| &v[..])), "{problem}: node {node}");
         }
+    }
+}
+
+/// A file of whole numbers from 0 to 250, as sensors deliver them, with a class and a number to predict.
+fn readings(features: u32) -> String {
+    let names: Vec<String> = (0..features).map(|feature| format!("sensor {feature}")).collect();
+    let mut text = format!("{},state,load\n", names.join(","));
+    for row in 0..160_u32 {
+        let numbers: Vec<u32> = (0..features)
+            .map(|feature| if feature == 3 { 7 } else { (row * (37 + 12 * feature) + 5) % 251 })
+            .collect();
+        let state = if numbers[0] + numbers[1] > 250 { "busy" } else { "idle" };
+        let load = f64::from(numbers[0]) * 1.7 - f64::from(numbers[2]) + 900.0;
+        let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        text += &format!("{},{state},{load}\n", numbers.join(","));
+    }
+    text
+}
+
+#[test]
+fn raw_bytes_in_blobs_end_with_the_bits_of_a_run_and_take_a_quarter_of_the_flash() {
+    const FEATURES: u32 = 60;
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("readings.csv"), readings(FEATURES)).unwrap();
+    for (problem, label, ignore) in [
+        ("logistic", "state", "load"),
+        ("ridge", "load", "state"),
+        ("meta-squared", "load", "state"),
+    ] {
+        let nu = if problem == "meta-squared" { ", nu = 20.0" } else { "" };
+        let data = format!(
+            "data = {{ file = \"readings.csv\", label = \"{label}\", ignore = [\"{ignore}\"] }}"
+        );
+        let text = file(&format!("{{ kind = \"{problem}\"{nu} }}"), "lopa-gt", &data, "-1.0")
+            .replace("beta = 0.05, lambda = 0.05", "beta = 0.005, lambda = 0.005");
+        fs::write(dir.path().join("net.toml"), text).unwrap();
+        for arguments in [["shard", "blobs"], ["run", "results"]] {
+            let [command, out] = arguments;
+            let output = lopa(dir.path(), &[command, "net.toml", "--out", out]);
+            assert!(output.status.success(), "{problem}: {}", said(&output));
+        }
+        let state = fs::read_to_string(dir.path().join("results/state.json")).unwrap();
+        let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+        let loaded: Vec<Loaded> = (0..5)
+            .map(|node| dir.path().join(format!("blobs/node-{node}.blob")))
+            .map(|path| Loaded::new(&fs::read(path).unwrap()))
+            .collect();
+        let blobs: Vec<Blob<'_>> = loaded.iter().map(|loaded| loaded.blob().unwrap()).collect();
+        for (node, ended) in run(&blobs).into_iter().enumerate() {
+            let vectors = ["x", "theta", "v", "z", "y"].map(|name| -> Vec<f32> {
+                serde_json::from_value(state["nodes"][node][name].clone()).unwrap()
+            });
+            assert_eq!(ended, bits(vectors.each_ref().map(|v| &v[..])), "{problem}: node {node}");
+        }
+        // Raw bytes, and an intercept that is 1.
+        let [train, validation] = blobs[1].problem().samples().unwrap();
+        assert!(matches!(train.features(), Features::U8(_)), "{problem}");
+        let mut last = vec![0.0; train.width()];
+        last[FEATURES as usize] = 1.0;
+        assert_eq!(train.row(0).dot(&last), 1.0);
+        // Beside the samples there are the head, neighbours and scales.
+        let rows = train.len() + validation.len();
+        let floats = 4 * rows * train.width();
+        let flash = blobs[1].len() - 4 * rows * usize::from(label == "load");
+        assert!(flash < floats / 4 + 1100, "{problem}: {flash} bytes, {floats} as floats");
+        let budget = fs::read_to_string(dir.path().join("blobs/budget.csv")).unwrap();
+        let row = format!("1,2,{},", blobs[1].len());
+        assert!(budget.lines().any(|line| line.starts_with(&row)), "{budget}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Real problems on emulated boards.
 
-use lopa_host::chips::EMULATED_LARGE;
+use lopa_core::samples::Features;
+use lopa_host::chips::{EMULATED_LARGE, Loaded};
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Layout, patient};
 use lopa_tests::real_data::{data_set, find};
@@ -42,6 +43,46 @@ fn ten_boards_learn_mnist() {
     let accuracy = measured.record.last("test_accuracy").unwrap();
     println!("test accuracy of the boards' own states: {accuracy}");
     assert!(accuracy > 0.98, "{accuracy}");
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn boards_standardise_raw_readings_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("readings.csv");
+    let mut text = String::from("temperature,pressure,humidity,mode,state\n");
+    for row in 0..120_u32 {
+        let [a, b, c] = [37, 53, 91].map(|step| row * step % 211 + 20);
+        let state = if a + b > c + 120 { "busy" } else { "idle" };
+        text += &format!("{a},{b},{c},7,{state}\n");
+    }
+    std::fs::write(&file, text).unwrap();
+    let prepared = prepared(&format!(
+        r#"
+        network = {{ nodes = 3, topology = "path" }}
+        problem = {{ kind = "logistic" }}
+        data = {{ file = {file:?} }}
+        run = {{ iterations = 60, seed = 5, x0 = -4.0, checkpoint_every = 20 }}
+        [algorithm]
+        name = "lopa-gt"
+        alpha = 0.5
+        beta = 0.3
+        lambda = 0.3
+        gamma = 0.5
+        tau = 0.7
+        batch = 8
+        "#
+    ));
+    let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
+    for blob in &layout.blobs {
+        let loaded = Loaded::new(blob);
+        let [train, _] = loaded.blob().unwrap().problem().samples().unwrap();
+        // The boards get the numbers of the file, and the intercept.
+        assert!(matches!(train.features(), Features::U8(raw) if raw[3..5] == [7, 1]), "{train:?}");
+    }
+    let mut fleet = fleet(&prepared, None, PATIENT, None);
+    run(&prepared, &mut fleet, &[], PATIENT);
+    assert_simulated_bits(&prepared, &mut fleet);
 }
 
 #[test]

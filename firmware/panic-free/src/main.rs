@@ -21,7 +21,7 @@ use lopa_core::problem::{Point, Predict, Problem};
 use lopa_core::problems::{
     Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer, SquaredLoss,
 };
-use lopa_core::samples::{Features, Labels, Row, Samples};
+use lopa_core::samples::{Features, Labels, Row, Samples, Scale};
 use lopa_core::steps::StepSizes;
 use lopa_core::vector::Storage;
 use lopa_core::wire::{self, FrameReader, Identity, Seal};
@@ -58,7 +58,11 @@ fn samples() -> Option<Samples<'static>> {
         _ => Labels::Real(floats()),
     };
     let samples = Samples::new(features, black_box(4), labels).ok()?;
-    samples.scaled(black_box(0.1), black_box(0.0)).ok()
+    static SCALES: [Scale; 5] = [Scale { offset: 1.0, factor: 0.5 }; 5];
+    match black_box(0_u8) {
+        0 => samples.scaled(black_box(0.1), black_box(0.0)).ok(),
+        _ => samples.standardised(black_box(&SCALES)).ok(),
+    }
 }
 
 fn config() -> Option<Config> {

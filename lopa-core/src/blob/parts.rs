@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, try_cast_slice};
 
-use super::head::{Head, KEYED, SAME, SetHead, padded};
+use super::head::{Head, SAME, SetHead, padded};
 use super::{BlobError, Plan, SetName, Wiring};
 use crate::batch::{BatchSize, Sampler, Sharing};
 use crate::draw::Draws;
@@ -10,9 +10,12 @@ use crate::exchange::Timing;
 use crate::math;
 use crate::node::{Config, Scheme};
 use crate::problems::{AnyProblem, Logistic, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer};
-use crate::samples::{Features, Labels, Samples};
+use crate::samples::{Features, Labels, Samples, Scale};
 use crate::steps::StepSizes;
 use crate::wire::{KEY_BYTES, Seal};
+
+/// The encoding of floats, as features and as labels.
+const FLOATS: u8 = 2;
 
 /// The sections that have not been read yet.
 pub(super) struct Rest<'a>(pub(super) &'a [u8]);
@@ -99,7 +102,7 @@ pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
 
 /// How frames are sealed. A key is the first section; a build that cannot use one must not continue without it.
 pub(super) fn seal(head: &Head, rest: &mut Rest<'_>) -> Result<Seal, BlobError> {
-    if head.version != KEYED {
+    if !head.keyed() {
         return Ok(Seal::PLAIN);
     }
     let key = rest.bytes("key", KEY_BYTES)?;
@@ -144,10 +147,12 @@ pub(super) fn problem<'a>(head: &Head, rest: &mut Rest<'a>) -> Result<AnyProblem
         return Quadratic::new(parts).map(AnyProblem::Quadratic).map_err(BlobError::Problem);
     }
     let [first, second] = &head.sets;
-    let train = samples(first, SetName::Training, rest)?;
+    let words = (first.width as usize).saturating_mul(2).saturating_add(2);
+    let scales = rest.cast("scales", if head.scaled() { words } else { 0 })?;
+    let train = samples(first, SetName::Training, scales, rest)?;
     let validation = match second.encoding {
         SAME => train,
-        _ => samples(second, SetName::Validation, rest)?,
+        _ => samples(second, SetName::Validation, scales, rest)?,
     };
     let (hidden, classes) = (head.hidden as usize, head.classes as usize);
     match head.problem {
@@ -165,26 +170,32 @@ pub(super) fn problem<'a>(head: &Head, rest: &mut Rest<'a>) -> Result<AnyProblem
 fn samples<'a>(
     head: &SetHead,
     set: SetName,
+    scales: &'a [Scale],
     rest: &mut Rest<'a>,
 ) -> Result<Samples<'a>, BlobError> {
     let (rows, width) = (head.rows as usize, head.width as usize);
+    // All bytes of a section before its encoding is looked at: a call less for each encoding.
     let name = "features";
-    let values = rows.checked_mul(width).ok_or(BlobError::Section { name })?;
+    let size = |kind: u8| if kind == FLOATS { 4 } else { 1 };
+    let len = rows.checked_mul(width).and_then(|values| values.checked_mul(size(head.encoding)));
+    let bytes = rest.bytes(name, len.ok_or(BlobError::Section { name })?)?;
     let features = match head.encoding {
-        0 => Features::U8(rest.bytes(name, values)?),
-        1 => Features::I8(cast_slice(rest.bytes(name, values)?)),
-        2 => Features::F32(rest.cast(name, values)?),
+        0 => Features::U8(bytes),
+        1 => Features::I8(cast_slice(bytes)),
+        FLOATS => Features::F32(try_cast_slice(bytes).map_err(|_| BlobError::Memory)?),
         _ => return Err(BlobError::Value { name: "encoding of features" }),
     };
-    let name = "labels";
+    let bytes = rest.bytes("labels", rows.saturating_mul(size(head.labels)))?;
     let labels = match head.labels {
-        0 => Labels::Binary(rest.bytes(name, rows)?),
-        1 => Labels::Class(rest.bytes(name, rows)?),
-        2 => Labels::Real(rest.cast(name, rows)?),
+        0 => Labels::Binary(bytes),
+        1 => Labels::Class(bytes),
+        FLOATS => Labels::Real(try_cast_slice(bytes).map_err(|_| BlobError::Memory)?),
         _ => return Err(BlobError::Value { name: "kind of labels" }),
     };
-    let (scale, offset) = (f32::from_bits(head.scale), f32::from_bits(head.offset));
     Samples::new(features, width, labels)
-        .and_then(|samples| samples.scaled(scale, offset))
+        .and_then(|samples| match scales {
+            [] => samples.scaled(f32::from_bits(head.scale), f32::from_bits(head.offset)),
+            _ => samples.standardised(scales),
+        })
         .map_err(|error| BlobError::Samples { set, error })
 }

@@ -1,10 +1,10 @@
 //! Reads a blob in place: checked once, then used without a copy.
 
-use bytemuck::try_cast_slice;
+use bytemuck::{Zeroable, bytes_of_mut, try_cast_slice};
 
-use super::head::{self, HEAD, Head, KEYED, PLAIN};
+use super::head::{HEAD, Head, MAGIC};
 use super::parts::{self, Rest};
-use super::{BlobError, Capacity, Plan, Start};
+use super::{BlobError, Capacity, Plan, Start, VERSION};
 use crate::exchange::{Peer, Settings};
 use crate::footprint::Footprint;
 use crate::node::{Buffers, Config, Node, Scheme, Scratch};
@@ -38,21 +38,21 @@ impl<'a> Blob<'a> {
     /// # Errors
     /// Names what is invalid.
     pub fn read(bytes: &'a [u8]) -> Result<Self, BlobError> {
-        let (words, _) = bytes.as_chunks::<4>();
-        let mut first = [0; HEAD];
-        for (word, bytes) in first.iter_mut().zip(words) {
-            *word = u32::from_le_bytes(*bytes);
+        if cfg!(target_endian = "big") {
+            return Err(BlobError::Memory);
         }
-        let [magic, version, length, ..] = first;
-        if !head::begins(magic) {
+        let mut head = Head::zeroed();
+        let words = bytes_of_mut(&mut head).as_chunks_mut::<4>().0;
+        words.iter_mut().zip(bytes.as_chunks().0).for_each(|(to, from)| *to = *from);
+        if head.magic != MAGIC {
             return Err(BlobError::NotABlob);
         }
-        // The low half is the version, the high half the number of words in the head: later versions may have more.
-        let (version, head_words) = (version & 0xffff, (version >> 16) as usize);
-        if ![PLAIN, KEYED].contains(&version) {
+        let version = u32::from(head.version);
+        if !(1..=VERSION).contains(&version) {
             return Err(BlobError::Version { found: version });
         }
-        let (length, found) = (length as usize, bytes.len());
+        let (length, found) = (head.length as usize, bytes.len());
+        let head_words = usize::from(head.words);
         let least = head_words.max(HEAD).saturating_add(1).saturating_mul(4);
         if head_words < HEAD || length < least || length % 4 != 0 {
             return Err(BlobError::Length { needed: least, found: length });
@@ -67,10 +67,9 @@ impl<'a> Blob<'a> {
             return Err(BlobError::Corrupt);
         }
         let sections = body.get(head_words.saturating_mul(4)..).unwrap_or(&[]);
-        if cfg!(target_endian = "big") || try_cast_slice::<u8, u32>(sections).is_err() {
+        if try_cast_slice::<u8, u32>(sections).is_err() {
             return Err(BlobError::Memory);
         }
-        let head = Head::from_words(&first);
         let mut rest = Rest(sections);
         let seal = parts::seal(&head, &mut rest)?;
         let plan = parts::plan(&head, seal)?;

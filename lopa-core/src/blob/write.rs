@@ -1,8 +1,8 @@
 //! Writes a node's blob in pieces, without an allocator.
 
-use bytemuck::cast_slice;
+use bytemuck::{bytes_of, cast_slice};
 
-use super::head::{HEAD, Head, KEYED, PLAIN, SAME, SetHead, padded};
+use super::head::{self, HEAD, Head, MAGIC, SAME, SetHead, padded};
 use super::{BlobError, Plan, Start, Wiring};
 use crate::batch::{BatchSize, Sharing};
 use crate::exchange::{Peer, Timing};
@@ -10,7 +10,7 @@ use crate::math;
 use crate::node::Scheme;
 use crate::problem::Problem;
 use crate::problems::AnyProblem;
-use crate::samples::{Features, LabelKind, Labels, Samples};
+use crate::samples::{Features, LabelKind, Labels, Samples, Scaling};
 use crate::wire::seal::Checksum;
 
 /// Writes a node's blob, piece by piece, and returns its length in bytes. Peers must be in order of their numbers.
@@ -19,7 +19,8 @@ use crate::wire::seal::Checksum;
 /// checks everything a chip would refuse.
 ///
 /// # Errors
-/// Refuses what does not fit the layout: more than 65535 neighbours or 4 GiB.
+/// Refuses what does not fit the layout: more than 65535 neighbours, 4 GiB, or two sets with different scales of their
+/// features. Refuses machines that are not little-endian.
 pub fn write(
     plan: &Plan,
     problem: &AnyProblem<'_>,
@@ -27,6 +28,9 @@ pub fn write(
     peers: &[Peer],
     mut sink: impl FnMut(&[u8]),
 ) -> Result<usize, BlobError> {
+    if cfg!(target_endian = "big") {
+        return Err(BlobError::Memory);
+    }
     let mut head = head(plan, problem, start, peers)?;
     // Once to count and once to write, so that the length always matches what is written.
     let mut length = 4 * (HEAD + 1);
@@ -37,7 +41,7 @@ pub fn write(
         digest.update(bytes);
         sink(bytes);
     };
-    head.words().iter().for_each(|word| put(&word.to_le_bytes()));
+    put(bytes_of(&head));
     sections(plan, problem, start, peers, put);
     sink(&digest.finalize().to_le_bytes());
     Ok(length)
@@ -57,18 +61,23 @@ fn head(
     let size = problem.dimensions();
     let (hidden, classes, parameter) = problem.parameters();
     let Timing { retry, retry_most, delay, silence, patience, probe } = plan.timing;
-    let sets = match problem.samples() {
-        None => [SetHead::default(); 2],
+    let (sets, scaled) = match problem.samples() {
+        None => ([SetHead::default(); 2], false),
         Some([train, validation]) => {
+            if !same_scalings(&train, &validation) {
+                return Err(BlobError::Value { name: "scale of validation samples" });
+            }
             let (first, mut second) = (set_head(&train)?, set_head(&validation)?);
             if same(&train, &validation) {
                 second.encoding = SAME;
             }
-            [first, second]
+            ([first, second], matches!(train.scaling(), Scaling::Each(_)))
         }
     };
     Ok(Head {
-        version: if plan.seal.is_keyed() { KEYED } else { PLAIN },
+        magic: MAGIC,
+        version: head::version(plan.seal.is_keyed(), scaled),
+        words: HEAD as u16,
         length: 0,
         network: plan.network,
         node: plan.node(),
@@ -122,6 +131,10 @@ fn head(
 }
 
 fn set_head(samples: &Samples<'_>) -> Result<SetHead, BlobError> {
+    let (scale, offset) = match samples.scaling() {
+        Scaling::Common { scale, offset } => (scale, offset),
+        Scaling::Each(_) => (1.0, 0.0),
+    };
     Ok(SetHead {
         encoding: match samples.features() {
             Features::U8(_) => 0,
@@ -133,10 +146,11 @@ fn set_head(samples: &Samples<'_>) -> Result<SetHead, BlobError> {
             LabelKind::Class => 1,
             LabelKind::Real => 2,
         },
+        zeros: [0; 2],
         rows: narrow("rows", samples.len())?,
         width: narrow("width", samples.width())?,
-        scale: samples.scale().to_bits(),
-        offset: samples.offset().to_bits(),
+        scale: scale.to_bits(),
+        offset: offset.to_bits(),
     })
 }
 
@@ -175,6 +189,9 @@ fn sections(
         }
         sampled => {
             let Some([train, validation]) = sampled.samples() else { return };
+            if let Scaling::Each(scales) = train.scaling() {
+                put_floats(cast_slice(scales), &mut put);
+            }
             put_samples(&train, &mut put);
             if !same(&train, &validation) {
                 put_samples(&validation, &mut put);
@@ -208,18 +225,35 @@ fn put_floats(floats: &[f32], put: &mut impl FnMut(&[u8])) {
 
 /// Whether two sets are the same, bit for bit, and can be stored once.
 fn same(a: &Samples<'_>, b: &Samples<'_>) -> bool {
-    let floats = |a: &[f32], b: &[f32]| cast_slice::<_, u32>(a) == cast_slice::<_, u32>(b);
     let features = match (a.features(), b.features()) {
         (Features::U8(a), Features::U8(b)) => a == b,
         (Features::I8(a), Features::I8(b)) => a == b,
-        (Features::F32(a), Features::F32(b)) => floats(a, b),
+        (Features::F32(a), Features::F32(b)) => same_floats(a, b),
         _ => false,
     };
     let labels = match (a.labels(), b.labels()) {
         (Labels::Binary(a), Labels::Binary(b)) | (Labels::Class(a), Labels::Class(b)) => a == b,
-        (Labels::Real(a), Labels::Real(b)) => floats(a, b),
+        (Labels::Real(a), Labels::Real(b)) => same_floats(a, b),
         _ => false,
     };
-    let scaling = |s: &Samples<'_>| (s.width(), s.scale().to_bits(), s.offset().to_bits());
-    features && labels && scaling(a) == scaling(b)
+    let scaling = match (a.scaling(), b.scaling()) {
+        (Scaling::Common { scale, offset }, Scaling::Common { scale: s, offset: o }) => {
+            same_floats(&[scale, offset], &[s, o])
+        }
+        _ => same_scalings(a, b),
+    };
+    a.width() == b.width() && features && labels && scaling
+}
+
+/// Whether two sets have the same scaling of each feature, bit for bit, or both have none.
+fn same_scalings(a: &Samples<'_>, b: &Samples<'_>) -> bool {
+    match (a.scaling(), b.scaling()) {
+        (Scaling::Common { .. }, Scaling::Common { .. }) => true,
+        (Scaling::Each(a), Scaling::Each(b)) => same_floats(cast_slice(a), cast_slice(b)),
+        _ => false,
+    }
+}
+
+fn same_floats(a: &[f32], b: &[f32]) -> bool {
+    cast_slice::<_, u32>(a) == cast_slice::<_, u32>(b)
 }

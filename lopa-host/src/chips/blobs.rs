@@ -75,6 +75,9 @@ pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<Node
     let samples = prepared.material().samples()?;
     let simulation = prepared.simulation(&samples)?;
     let nodes = simulation.nodes();
+    // Chips scale raw samples themselves, to the same bits: raw ones are often smaller, and so are those of a sensor.
+    let raw = prepared.material().raw_samples()?;
+    let problems = prepared.problems(&raw)?;
     let experiment = prepared.experiment();
     let mut peers = vec![Vec::new(); nodes.len()];
     for edge in prepared.weights().edges() {
@@ -94,7 +97,7 @@ pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<Node
     let checkpoint_every =
         experiment.run.checkpoint_every.unwrap_or(form.checkpoint_every.unwrap_or(0).into());
     let mut blobs = Vec::new();
-    for ((number, node), peers) in (0..).zip(nodes).zip(&mut peers) {
+    for (((number, node), problem), peers) in (0..).zip(nodes).zip(&problems).zip(&mut peers) {
         if linking.wiring == Wiring::Direct {
             if peers.len() > LINES {
                 return Err(ChipError::Lines { node: number, neighbours: peers.len() });
@@ -115,7 +118,7 @@ pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<Node
         };
         let mut bytes = Vec::new();
         let wrong = |source| ChipError::Blob { node: number, source };
-        blob::write(&plan, node.problem(), start(node.state().x), peers, |piece| {
+        blob::write(&plan, problem, start(node.state().x), peers, |piece| {
             bytes.extend_from_slice(piece);
         })
         .map_err(wrong)?;

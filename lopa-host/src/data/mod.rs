@@ -40,6 +40,7 @@ mod deal;
 mod error;
 mod labels;
 mod partition;
+mod raw;
 mod reader;
 mod shard;
 mod source;

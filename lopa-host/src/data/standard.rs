@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use lopa_core::samples::SamplesError;
+use lopa_core::samples::{SamplesError, Scale};
 
 use super::error::DataError;
 use super::shard::Shard;
-use super::table::{Table, Targets, Values, same_width};
+use super::table::{Table, Targets, Values, already_scaled, same_width};
 
 /// The mean and deviation of every feature, and of what is to be predicted.
 ///
@@ -79,29 +79,26 @@ impl Standard {
         Ok(Self { mean, deviation, target: moments(&targets) })
     }
 
+    /// The scale of every feature, then that of numbers to predict, rounded once to the floats that chips and the
+    /// simulation compute with: a standardised number has the same bits on both.
+    #[must_use]
+    pub fn scales(&self) -> Vec<Scale> {
+        let pairs = self.mean.iter().copied().zip(self.deviation.iter().copied());
+        let scale = |(mean, deviation): (f64, f64)| {
+            // The inverse of a deviation below all normal floats is beyond the largest one.
+            let factor = (1.0 / deviation).min(f64::from(f32::MAX)) as f32;
+            Scale { offset: mean as f32, factor: if deviation > 0.0 { factor } else { 0.0 } }
+        };
+        pairs.chain([self.target]).map(scale).collect()
+    }
+
     /// Standardises a table. Features that did not change in training become 0.
     ///
     /// # Errors
-    /// Refuses bytes and another width.
+    /// Refuses bytes and another width, and names a value too far from those of the training samples.
     pub fn apply(&self, table: &mut Table) -> Result<(), DataError> {
-        let width = table.width();
-        same_width(self.mean.len(), width)?;
-        let values = table.floats_mut().ok_or_else(already_scaled)?;
-        for row in values.chunks_exact_mut(width) {
-            for ((value, mean), deviation) in row.iter_mut().zip(&self.mean).zip(&self.deviation) {
-                *value = if *deviation > 0.0 {
-                    let standard = (f64::from(*value) - mean) / deviation;
-                    standard.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
-                } else {
-                    0.0
-                };
-            }
-        }
-        let (mean, deviation) = self.target;
-        for target in table.targets_mut() {
-            *target = ((f64::from(*target) - mean) / deviation) as f32;
-        }
-        Ok(())
+        same_width(self.mean.len(), table.width())?;
+        table.scale(&self.scales())
     }
 }
 
@@ -112,10 +109,6 @@ fn moments(numbers: &[f64]) -> (f64, f64) {
     let square = |number: &f64| (number - mean) * (number - mean);
     let variance = numbers.iter().map(square).sum::<f64>() / count;
     (mean, if variance > 0.0 { variance.sqrt() } else { 1.0 })
-}
-
-fn already_scaled() -> DataError {
-    DataError::Table("images are scaled by 1/255: there is nothing to standardise".into())
 }
 
 /// Standardises shards: learned from the training samples of all nodes, applied to training, validation and test
@@ -168,6 +161,8 @@ fn change(
 
 #[cfg(test)]
 mod tests {
+    use lopa_core::samples::{Features, LabelKind};
+
     use super::*;
     use crate::data::{Dataset, Deal, Partition, Targets};
 
@@ -190,15 +185,45 @@ mod tests {
         let again = Standard::learn(shards.iter().map(|shard| &shard.train)).unwrap();
         assert!(again.mean[0].abs() < 1e-6 && (again.deviation[0] - 1.0).abs() < 1e-6);
         let Values::Floats(test) = shards[0].test.as_ref().unwrap().values() else { panic!() };
+        let scales = standard.scales();
+        assert_eq!(test, &[scales[0].value(1e6), 0.0]);
         let expected = (1e6 - standard.mean[0]) / standard.deviation[0];
-        assert_eq!(test, &[expected as f32, 0.0]);
+        assert!((f64::from(test[0]) / expected - 1.0).abs() < 1e-6);
         assert!(Arc::ptr_eq(shards[0].test.as_ref().unwrap(), shards[2].test.as_ref().unwrap()));
         let floats = |shard: &Shard| match shard.validation.values() {
-            Values::Floats(values) => f64::from(values[4]),
+            Values::Floats(values) => values[4],
             Values::Bytes(_) => panic!("the samples are floats"),
         };
-        let off = floats(&raw[1]) - standard.mean[0];
-        assert_eq!(floats(&shards[1]), f64::from((off / standard.deviation[0]) as f32));
+        assert_eq!(floats(&shards[1]), scales[0].value(floats(&raw[1])));
+    }
+
+    #[test]
+    fn raw_samples_have_the_bits_of_standardised_ones() {
+        let values = (0..40_u8).flat_map(|row| [f32::from(row * 5), 7.0, f32::from(row % 3)]);
+        let targets = Targets::Real((0..40_u8).map(|row| f32::from(row) * 0.3).collect());
+        let data = Table::new(Values::Floats(values.collect()), 3, targets, Arc::new([])).unwrap();
+        let data = Dataset::new(data, None).unwrap();
+        let mut shards = Deal::new(2, Partition::Iid, 1).shards(data).unwrap();
+        standardise(&mut shards).unwrap();
+        add_intercepts(&mut shards).unwrap();
+        let table = shards[1].train.gather(&[3, 0, 3]);
+        let (own, raw) = (table.samples(LabelKind::Real), table.raw_samples(LabelKind::Real));
+        let (own, raw) = (own.unwrap(), raw.unwrap());
+        assert!(matches!(raw.features(), Features::U8(_)), "{raw:?}");
+        for row in 0..3 {
+            assert_eq!(own.label(row).to_bits(), raw.label(row).to_bits());
+            for feature in 0..4 {
+                let mut one = [0.0; 4];
+                one[feature] = 1.0;
+                let value = raw.row(row).dot(&one);
+                assert_eq!(own.row(row).dot(&one).to_bits(), value.to_bits());
+                // What never changes is 0, and the intercept 1.
+                assert!(![1, 3].contains(&feature) || value == f32::from(feature == 3));
+            }
+        }
+        // Without scaling there is nothing to keep.
+        let plain = self::table(vec![1.0, 2.0], 1);
+        assert_eq!(plain.raw_samples(LabelKind::Real), plain.samples(LabelKind::Real));
     }
 
     #[test]
@@ -214,10 +239,17 @@ mod tests {
         let standard = Standard::learn([&two]).unwrap();
         assert_eq!(standard.apply(&mut three), width);
         assert_eq!(standard.apply(&mut bytes), scaled);
-        // An outlier beyond what a float holds stays finite.
-        let standard = Standard::learn([&table(vec![0.0, 1e-45], 1)]).unwrap();
-        let mut outlier = table(vec![f32::MAX], 1);
-        standard.apply(&mut outlier).unwrap();
-        assert_eq!(outlier.values(), &Values::Floats(vec![f32::MAX]));
+        // Deviations that no float is the inverse of still give finite values; outliers beyond all floats are named.
+        let mut tiny = table(vec![0.0, 1e-45], 1);
+        let standard = Standard::learn([&tiny]).unwrap();
+        standard.apply(&mut tiny).unwrap();
+        let mut outlier = table(vec![0.0, f32::MAX], 1);
+        let error = standard.apply(&mut outlier).unwrap_err().to_string();
+        assert!(error.starts_with("feature 1 of sample 2 is 340282350000000000"), "{error}");
+        let target = Targets::Real(vec![f32::MAX]);
+        let mut outlier = Table::new(Values::Floats(vec![0.0]), 1, target, Arc::new([])).unwrap();
+        let standard = Standard { target: (0.0, 0.5), ..standard };
+        let error = standard.apply(&mut outlier).unwrap_err().to_string();
+        assert!(error.starts_with("the number to predict of sample 1 is 3402823"), "{error}");
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError};
+use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError, Scale};
 
 use super::error::DataError;
 use super::labels::{classes, sorted};
+use super::raw::{Beyond, Raw};
 
 /// Features, row after row.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +88,8 @@ pub struct Table {
     classes: Arc<[Class]>,
     names: Arc<[String]>,
     owners: Option<Owners>,
+    /// The samples before they were scaled, if they were.
+    raw: Option<Arc<Raw>>,
 }
 
 /// Which node each sample belongs to, where a file says so.
@@ -109,7 +112,7 @@ impl Table {
         targets: Targets,
         classes: Arc<[Class]>,
     ) -> Result<Self, DataError> {
-        let table = Self { values, width, targets, classes, names: Arc::new([]), owners: None };
+        let table = Self::unchecked(values, width, targets, classes);
         table.samples(match table.targets {
             Targets::Class(_) => LabelKind::Class,
             Targets::Real(_) => LabelKind::Real,
@@ -130,7 +133,12 @@ impl Table {
         classes: Arc<[Class]>,
     ) -> Self {
         debug_assert_eq!(values.len(), width * targets.len());
-        Self { values, width, targets, classes, names: Arc::new([]), owners: None }
+        Self::unchecked(values, width, targets, classes)
+    }
+
+    fn unchecked(values: Values, width: usize, targets: Targets, classes: Arc<[Class]>) -> Self {
+        let names = Arc::new([]);
+        Self { values, width, targets, classes, names, owners: None, raw: None }
     }
 
     /// The same samples, with the names of their features.
@@ -195,12 +203,30 @@ impl Table {
         }
     }
 
-    /// The features, to bring them to another scale.
-    pub(crate) fn floats_mut(&mut self) -> Option<&mut [f32]> {
-        match &mut self.values {
-            Values::Bytes(_) => None,
-            Values::Floats(values) => Some(values),
-        }
+    /// Brings the features and the numbers to predict to another scale, and keeps what they were for
+    /// [`Table::raw_samples`]. Scales are one for each feature and one for numbers to predict.
+    ///
+    /// # Errors
+    /// Refuses bytes, and names a value that is beyond all floats on its new scale.
+    pub(super) fn scale(&mut self, scales: &[Scale]) -> Result<(), DataError> {
+        let Values::Floats(values) = &mut self.values else { return Err(already_scaled()) };
+        let targets = match &mut self.targets {
+            Targets::Class(_) => &mut [][..],
+            Targets::Real(targets) => targets,
+        };
+        let raw = Raw::scale(values, targets, scales).map_err(|Beyond { row, column, raw }| {
+            let what = match self.names.get(column) {
+                Some(name) => format!("\"{name}\""),
+                None if column < self.width => format!("feature {}", column + 1),
+                None => "the number to predict".into(),
+            };
+            DataError::Table(format!(
+                "{what} of sample {} is {raw}, too far from the training samples to be standardised: remove it",
+                row + 1
+            ))
+        })?;
+        self.raw = Some(Arc::new(raw));
+        Ok(())
     }
 
     /// The labels as they are stored.
@@ -245,7 +271,34 @@ impl Table {
     /// # Errors
     /// Refuses labels of another kind, and `Binary` with more than two classes.
     pub fn samples(&self, kind: LabelKind) -> Result<Samples<'_>, DataError> {
-        let labels = match (kind, &self.targets) {
+        let labels = self.labels_of(kind)?;
+        Ok(match &self.values {
+            Values::Bytes(values) => {
+                Samples::new(Features::U8(values), self.width, labels)?.scaled(1.0 / 255.0, 0.0)?
+            }
+            Values::Floats(values) => Samples::new(Features::F32(values), self.width, labels)?,
+        })
+    }
+
+    /// The same samples with the same bits, as a chip reads them: if they were standardised, the numbers that were in the
+    /// file, as bytes if all features are whole and small enough, with the scales to apply.
+    ///
+    /// # Errors
+    /// As [`Table::samples`].
+    pub fn raw_samples(&self, kind: LabelKind) -> Result<Samples<'_>, DataError> {
+        let Some(raw) = &self.raw else { return self.samples(kind) };
+        let labels = match self.labels_of(kind)? {
+            Labels::Real(_) => Labels::Real(&raw.targets),
+            classes => classes,
+        };
+        Ok(Samples::new(raw.features(), self.width, labels)?.standardised(&raw.scales)?)
+    }
+
+    fn labels_of(&self, kind: LabelKind) -> Result<Labels<'_>, DataError> {
+        if kind == LabelKind::Binary && self.classes.len() > 2 {
+            return Err(DataError::not_two(&self.classes));
+        }
+        Ok(match (kind, &self.targets) {
             (LabelKind::Real, Targets::Real(targets)) => Labels::Real(targets),
             (LabelKind::Real, Targets::Class(_)) => {
                 let what = "labels are classes, but real targets are needed";
@@ -253,15 +306,6 @@ impl Table {
             }
             (LabelKind::Class, _) => Labels::Class(self.need_labels()?),
             (LabelKind::Binary, _) => Labels::Binary(self.need_labels()?),
-        };
-        if kind == LabelKind::Binary && self.classes.len() > 2 {
-            return Err(DataError::not_two(&self.classes));
-        }
-        Ok(match &self.values {
-            Values::Bytes(values) => {
-                Samples::new(Features::U8(values), self.width, labels)?.scaled(1.0 / 255.0, 0.0)?
-            }
-            Values::Floats(values) => Samples::new(Features::F32(values), self.width, labels)?,
         })
     }
 
@@ -310,28 +354,21 @@ impl Table {
     #[must_use]
     pub fn gather(&self, rows: &[u32]) -> Self {
         let width = self.width;
-        fn copy<T: Copy>(from: &[T], rows: &[u32], width: usize) -> Vec<T> {
-            let mut out = Vec::with_capacity(rows.len() * width);
-            for &row in rows {
-                let at = row as usize * width;
-                out.extend_from_slice(&from[at..at + width]);
-            }
-            out
-        }
         let values = match &self.values {
-            Values::Bytes(values) => Values::Bytes(copy(values, rows, width)),
-            Values::Floats(values) => Values::Floats(copy(values, rows, width)),
+            Values::Bytes(values) => Values::Bytes(copy_rows(values, rows, width)),
+            Values::Floats(values) => Values::Floats(copy_rows(values, rows, width)),
         };
         let targets = match &self.targets {
-            Targets::Class(labels) => Targets::Class(copy(labels, rows, 1)),
-            Targets::Real(labels) => Targets::Real(copy(labels, rows, 1)),
+            Targets::Class(labels) => Targets::Class(copy_rows(labels, rows, 1)),
+            Targets::Real(labels) => Targets::Real(copy_rows(labels, rows, 1)),
         };
         let owners = self.owners.as_ref().map(|owners| Owners {
             names: Arc::clone(&owners.names),
-            of: copy(&owners.of, rows, 1),
+            of: copy_rows(&owners.of, rows, 1),
         });
         let (classes, names) = (Arc::clone(&self.classes), Arc::clone(&self.names));
-        Self { values, width, targets, classes, names, owners }
+        let raw = self.raw.as_ref().map(|raw| Arc::new(raw.gather(rows, width)));
+        Self { values, width, targets, classes, names, owners, raw }
     }
 
     /// The samples of several tables, one after the other. They have the same features and classes.
@@ -359,24 +396,14 @@ impl Table {
 
     /// Gives all samples one more feature, which is 1: what a linear model predicts when all others are zero.
     pub(crate) fn add_intercept(&mut self) {
-        fn widen<T: Copy>(values: &[T], width: usize, one: T) -> Vec<T> {
-            values.chunks_exact(width).flat_map(|row| row.iter().copied().chain([one])).collect()
-        }
         match &mut self.values {
             Values::Bytes(values) => *values = widen(values, self.width, u8::MAX),
             Values::Floats(values) => *values = widen(values, self.width, 1.0),
         }
+        self.raw = self.raw.as_ref().map(|raw| Arc::new(raw.with_intercept(self.width)));
         let own = (!self.names.is_empty()).then(|| "intercept".to_owned());
         self.names = self.names.iter().cloned().chain(own).collect();
         self.width += 1;
-    }
-
-    /// The numbers to predict, to bring them to another scale.
-    pub(crate) fn targets_mut(&mut self) -> &mut [f32] {
-        match &mut self.targets {
-            Targets::Class(_) => &mut [],
-            Targets::Real(targets) => targets,
-        }
     }
 
     /// Gives tables that belong together the classes of all of them, found by name.
@@ -413,6 +440,25 @@ impl Table {
         }
         Ok(())
     }
+}
+
+pub(super) fn already_scaled() -> DataError {
+    DataError::Table("images are scaled by 1/255: there is nothing to standardise".into())
+}
+
+/// Some rows of a matrix, in the given order.
+pub(super) fn copy_rows<T: Copy>(from: &[T], rows: &[u32], width: usize) -> Vec<T> {
+    let mut out = Vec::with_capacity(rows.len() * width);
+    for &row in rows {
+        let at = row as usize * width;
+        out.extend_from_slice(&from[at..at + width]);
+    }
+    out
+}
+
+/// A matrix with another column at its end.
+pub(super) fn widen<T: Copy>(values: &[T], width: usize, last: T) -> Vec<T> {
+    values.chunks_exact(width).flat_map(|row| row.iter().copied().chain([last])).collect()
 }
 
 /// The class that a name means.

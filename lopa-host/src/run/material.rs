@@ -76,6 +76,20 @@ impl Material {
         Ok(samples)
     }
 
+    /// The samples that nodes learn from, as chips read them; none for quadratics.
+    pub(crate) fn raw_samples(&self) -> Result<Vec<NodeSamples<'_>>, RunError> {
+        let Self::Samples(shards, kind) = self else { return Ok(Vec::new()) };
+        let mut samples = Vec::new();
+        for shard in shards {
+            samples.push(NodeSamples {
+                train: shard.train.raw_samples(*kind).map_err(input)?,
+                validation: shard.validation.raw_samples(*kind).map_err(input)?,
+                test: None,
+            });
+        }
+        Ok(samples)
+    }
+
     /// The problem of every node, over `samples` that were read before.
     pub(super) fn problems<'a>(
         &'a self,
