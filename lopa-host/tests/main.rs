@@ -13,6 +13,7 @@ mod fetch;
 #[cfg(unix)]
 mod fleet;
 mod keys;
+mod learned;
 mod mistakes;
 mod own_data;
 mod paper;

@@ -1,6 +1,7 @@
 //! The report of one run.
 
-use super::{Figure, Report, Results, Table, summary};
+use super::nodes::disagreement;
+use super::{Figure, Provenance, Report, Results, Table, learned, node_accuracies, summary};
 use crate::config::Experiment;
 use crate::metrics::Metric;
 use crate::numerics::number;
@@ -37,6 +38,10 @@ pub fn of_run(
         ("\u{3c1} of the network".into(), number(results.weights.spectrum().rho())),
     ];
     tiles.extend(TILES.into_iter().filter_map(tile));
+    if nodes.len() > 1 && !algorithm.name.is_single_level() {
+        let off = disagreement(nodes);
+        tiles.push(("x, largest distance from the mean".into(), number(off)));
+    }
     let mut notes = Vec::new();
     if let Some(why) = results.diverged {
         notes.push(format!("Diverged after {round} of {} rounds: {why}.", run.iterations));
@@ -53,6 +58,9 @@ pub fn of_run(
             results.losses
         ));
     }
+    let files = ["metrics.csv", "nodes.csv", "state.json", "summary.json"];
+    let there = |file: &&str| results.node_record.is_some() || *file != "nodes.csv";
+    let files = files.into_iter().filter(there).map(str::to_owned).collect();
     let mut tables = vec![summary(record)];
     tables.extend(results.node_record.and_then(last_of_nodes));
     Report {
@@ -66,10 +74,14 @@ pub fn of_run(
         ),
         tiles,
         network,
+        learned: learned(results).into_iter().chain(node_accuracies(results)).collect(),
         figures,
         tables,
         configuration,
         notes,
+        files,
+        provenance: Some(Provenance::of(results)),
+        ..Report::default()
     }
 }
 
@@ -84,5 +96,5 @@ fn last_of_nodes(record: &Record) -> Option<Table> {
         .map(|row| row[1..].iter().map(|a| a.map_or(String::new(), number)).collect())
         .collect();
     let head = record.columns()[1..].iter().map(|column| column.title.clone()).collect();
-    Some(Table { title: "Single nodes".into(), head, rows, prose: false })
+    Some(Table { title: "Single nodes".into(), head, rows, ..Table::default() })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Results;
+use super::{Provenance, Results};
 use crate::algorithms::NodeView;
 use crate::config::Experiment;
 
@@ -82,6 +82,7 @@ pub(super) struct Summary<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<&'a serde_json::Value>,
     experiment: &'a Experiment,
+    provenance: Provenance,
 }
 
 impl<'a> Summary<'a> {
@@ -107,6 +108,7 @@ impl<'a> Summary<'a> {
                 .collect(),
             fleet: results.fleet.map(|(account, _)| account),
             experiment,
+            provenance: Provenance::of(results),
         }
     }
 }
