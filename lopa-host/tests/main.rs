@@ -5,6 +5,8 @@
 mod algorithms;
 mod bars;
 mod boards;
+#[cfg(unix)]
+mod browser;
 mod common;
 mod compare;
 mod data;
