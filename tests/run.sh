@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests of the project, on a machine that has nothing but rustup: installs what is missing, then checks formatting,
-# lints, dependencies, docs, host tests, the installed command, chip builds, emulated chips, memory budgets of boards, and
-# the proof that nothing panics. Prints at the end how long each step took.
+# lints, dependencies, docs, host tests, the installed command, reports in a browser, chip builds, emulated chips, memory
+# budgets of boards, and the proof that nothing panics. Prints at the end how long each step took.
 # Writes only to the target folders, apart from what it installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -53,6 +53,24 @@ if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >
     exit 1
   fi
 fi
+browser=""
+for name in ${CHROMIUM:+"$CHROMIUM"} chromium google-chrome chromium-browser chrome; do
+  if [ -z "$browser" ] && command -v "$name" >/dev/null; then browser=$name; fi
+done
+if [ -z "$browser" ]; then
+  if command -v apt-get >/dev/null; then
+    sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
+    $sudo apt-get update -qq
+    # With a font: without any, texts would have no width.
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends \
+      chromium fonts-dejavu-core >/dev/null
+    browser=chromium
+  else
+    echo "Install Chromium or Chrome, or name it in CHROMIUM, then run this again." >&2
+    exit 1
+  fi
+fi
+export CHROMIUM=$browser
 deny=$built/tools/bin/cargo-deny
 if command -v cargo-deny >/dev/null; then
   deny=$(command -v cargo-deny)
@@ -63,6 +81,7 @@ fi
 cargo --version
 "$deny" --version
 qemu-system-arm --version | head -n 1
+"$CHROMIUM" --version 2>/dev/null
 
 step "Formatting"
 cargo fmt --all --check
@@ -122,7 +141,7 @@ done
 step "Tests of the node program"
 (cd firmware && cargo test --locked -p lopa-node --features encrypt)
 
-step "Tests on emulated chips, budgets of boards, the link-time proof, and real data"
+step "Tests on emulated chips, in a browser, budgets of boards, the link-time proof, and real data"
 skip=(--skip real_data:: --skip ten_boards_learn_mnist)
 for place in ${LOPA_DATA:+"$LOPA_DATA"} data ../shared/data; do
   if [ -d "$place/mnist" ] && [ -d "$place/covtype" ] && [ -d "$place/cifar10" ]; then

@@ -70,6 +70,20 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A name, percent-encoded for a link.
+pub(crate) fn encoded(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                text.push(byte.into());
+            }
+            _ => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
+}
+
 /// Makes a setting whose type has `FromStr` and `Display` readable and writable with serde, as a text.
 macro_rules! serde_as_text {
     ($name:ty) => {

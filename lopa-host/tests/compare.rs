@@ -44,6 +44,10 @@ fn runs_are_drawn_together() {
     assert!(state("both/lg") == state("alone"));
     let page = fs::read_to_string(path.join("both/report.html")).unwrap();
     assert!(page.contains(">gt</text>") && page.contains(">lg</text>"));
+    // Of the experiments, the differences.
+    assert!(page.contains("<td>algorithm.name</td><td>lopa-gt</td><td>lopa-lg</td>"), "{page}");
+    assert_eq!(page.matches("algorithm.alpha = 0.3\n").count(), 1);
+    assert!(!page.contains("<td>algorithm.alpha</td>"));
     for name in ["outer_loss.svg", "outer_loss.png", "test_accuracy.svg"] {
         assert!(path.join("both/figures").join(name).exists(), "{name}");
     }
@@ -53,6 +57,10 @@ fn runs_are_drawn_together() {
     let again = rows(&path.join("again/compare.csv"));
     let loss = table[0].iter().position(|name| name == "outer_loss").unwrap();
     assert_eq!([&again[1][loss], &again[3][loss]], [&table[1][loss]; 2]);
+    let page = fs::read_to_string(path.join("again/report.html")).unwrap();
+    let row = "<td>algorithm.name</td><td>lopa-gt</td><td>lopa-lg</td><td>lopa-gt</td>";
+    assert!(page.contains(row) && !page.contains("<td>algorithm.alpha</td>"), "{page}");
+    assert!(page.contains("<a href=\"gt-2/report.html\">") && !page.contains("alone/report.html"));
 }
 
 #[test]

@@ -6,6 +6,8 @@ mod algorithms;
 mod automatic;
 mod bars;
 mod boards;
+#[cfg(unix)]
+mod browser;
 mod common;
 mod compare;
 mod data;
@@ -14,6 +16,7 @@ mod fetch;
 #[cfg(unix)]
 mod fleet;
 mod keys;
+mod learned;
 mod mistakes;
 mod own_data;
 mod paper;

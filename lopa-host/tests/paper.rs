@@ -71,7 +71,7 @@ fn a_study_writes_its_report_records_and_verdict() {
 }
 
 /// A study that needs no data, with everything a study can have.
-const OWN: &str = r#"
+pub const OWN: &str = r#"
 title = "Two [ways] | one"
 claim = "a is better"
 place = "nowhere"

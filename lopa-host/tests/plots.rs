@@ -1,8 +1,8 @@
 //! Charts and reports: valid whatever the values and names are, and the same bytes every time.
 
-use lopa_host::plot::{Chart, Line, PngError, png};
+use lopa_host::plot::{Chart, HeatMap, Level, Levels, Line, Palette, Panel, PngError, png};
 use lopa_host::record::{Column, Record, Scale};
-use lopa_host::report::{Figure, Report, Table, averaged, charts, summary};
+use lopa_host::report::{Drawing, Figure, Provenance, Report, Table, averaged, charts, summary};
 use lopa_host::topology::{Kind, Weights, drawing};
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::roxmltree::{Document, ParsingOptions};
@@ -199,16 +199,94 @@ fn hostile_names_are_escaped() {
         tiles: vec![(word(), word())],
         network: None,
         figures: figures.into_iter().map(|figure| figure.explained(HOSTILE)).collect(),
+        first: vec![Table::new(HOSTILE, [word()], [[word()]]).explained(word())],
+        learned: pictures(HOSTILE),
         tables: vec![
-            Table { title: word(), head: vec![word()], rows: vec![vec![word()]], prose: true },
+            Table { prose: true, ..Table::new(HOSTILE, [word()], [[word()]]) },
             summary(&record),
         ],
         configuration: format!("name = \"{HOSTILE}\"\n</code></pre><script>"),
+        folded: vec![(word(), word())],
+        files: vec![word()],
+        provenance: Some(Provenance { command: word(), data: vec![word()], ..Provenance::now() }),
         notes: vec![word()],
     }
     .html();
     assert!(!page.contains("<script") && !page.contains("]]>"));
     whole(&page);
+}
+
+/// One picture of each kind that a chart is not.
+fn pictures(name: &str) -> Vec<Figure> {
+    let level = |value, range| Level { name: name.into(), value, range, remark: name.into() };
+    let levels = vec![level(1.0, [0.5, 2.0]), level(f64::NAN, [0.0; 2]), level(-3.0, [-3.0; 2])];
+    let levels = Levels { title: name.into(), x_title: name.into(), levels };
+    let panel = |values: Vec<f64>, width| Panel { name: name.into(), values, width };
+    let map = HeatMap {
+        title: name.into(),
+        value_title: name.into(),
+        rows: name.into(),
+        columns: vec![name.into(); 2],
+        panels: vec![panel(vec![0.0, f64::NAN, 2.0], 2), panel(Vec::new(), 0)],
+        palette: Palette::Signed,
+    };
+    let figure = |stem: &str, drawing| Figure::new(stem, Vec::new(), drawing);
+    vec![figure("levels", Drawing::Levels(levels)), figure("map", Drawing::HeatMap(map))]
+}
+
+#[test]
+fn pictures_of_what_was_learned_are_on_paper_and_name_their_values() {
+    for figure in pictures(HOSTILE).into_iter().chain(pictures("")) {
+        let svg = figure.drawing.svg();
+        on_paper(&svg);
+        assert!(!svg.contains("<script") && png(&svg, 1.0).is_ok());
+    }
+    let page = |at: usize| pictures("age")[at].drawing.svg_with_values();
+    assert!(page(0).contains("<title>age: 1 (from 0.5000 to 2); age</title>"), "{}", page(0));
+    assert!(page(1).contains("<title>age 1, age: 2</title>"), "{}", page(1));
+    // Nothing at all is a picture too.
+    for drawing in [Drawing::Levels(Levels::default()), Drawing::HeatMap(HeatMap::default())] {
+        on_paper(&drawing.svg_with_values());
+    }
+    // The lowest and the highest number have the colours at the ends of the legend.
+    let map = |palette, values: [f64; 3]| {
+        let panels = vec![Panel { name: String::new(), values: values.to_vec(), width: 3 }];
+        HeatMap { panels, palette, ..HeatMap::default() }.svg()
+    };
+    let fill = |svg: &str, x: usize| {
+        let (_, rest) = svg.split_once(&format!("M{x} 0h1v1h-1z\" fill=\"")).unwrap();
+        rest[..7].to_owned()
+    };
+    let rising = map(Palette::Rising, [-1.0, 0.0, 4.0]);
+    assert_eq!([fill(&rising, 0), fill(&rising, 2)], ["#440154", "#fde725"]);
+    // Signed colours are white at zero, though the numbers are not around it.
+    let signed = map(Palette::Signed, [-1.0, 0.0, 4.0]);
+    assert_eq!([fill(&signed, 1), fill(&signed, 2)], ["#f7f7f7", "#b2182b"]);
+}
+
+#[test]
+fn a_chart_on_a_page_shows_its_values_and_its_file_does_not() {
+    let seeds: Vec<Record> = (0..3).map(run).collect();
+    let figures = averaged(&[("LoPA-GT", seeds.iter().collect())], "iteration");
+    let svg = figures[0].drawing.svg_with_values();
+    let document = Document::parse(&svg).unwrap();
+    let class = |name: &'static str| {
+        document.descendants().filter(move |node| node.attribute("class") == Some(name))
+    };
+    let tip = class("tip").next().unwrap();
+    let texts = tip.descendants().filter(|node| node.is_text());
+    let words: String = texts.filter_map(|node| node.text()).collect();
+    assert!(words.starts_with("iteration 0LoPA-GT 1.0") && words.contains(" to "), "{words}");
+    // Slices lie side by side, without gaps.
+    let slices: Vec<[f64; 2]> = class("slice")
+        .map(|slice| {
+            let rect = slice.first_element_child().unwrap();
+            ["x", "width"].map(|name| rect.attribute(name).unwrap().parse().unwrap())
+        })
+        .collect();
+    assert!(slices.len() > 40, "{}", slices.len());
+    assert!(slices.windows(2).all(|pair| (pair[0][0] + pair[0][1] - pair[1][0]).abs() < 0.02));
+    assert!(!figures[0].drawing.svg().contains("tip"));
 }
 
 /// Checks that a page loads nothing and is valid XML, which finds text that is not escaped and tags that are not closed.
@@ -217,8 +295,13 @@ fn whole(page: &str) {
     let document = Document::parse_with_options(page, options).unwrap();
     let namespace = "xmlns=\"http://www.w3.org/2000/svg\"";
     let rest = page.replace(namespace, "");
-    for load in ["http:", "https:", "//", "url(", "@import", "src=", "href="] {
+    for load in ["http:", "https:", "//", "url(", "@import", "src="] {
         assert!(!rest.contains(load), "{load}");
+    }
+    // A link leads to a file beside the page, whatever its name is.
+    for link in rest.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        let fine = |c: char| c.is_ascii_alphanumeric() || "-_.~%/".contains(c);
+        assert!(link.chars().all(fine) && !link.starts_with('/'), "{link}");
     }
     let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
     let mut different = ids.clone();
@@ -239,7 +322,9 @@ fn a_report_is_self_contained() {
         figures: charts(&record, "iteration"),
         tables: vec![summary(&record)],
         configuration: "[network]\nnodes = 6\n".into(),
+        files: vec!["metrics.csv".into()],
         notes: vec!["A note.".into()],
+        ..Report::default()
     };
     let page = report.html();
     whole(&page);
@@ -252,6 +337,9 @@ fn a_report_is_self_contained() {
         "<h3>Accuracy</h3>",
         "[network]\nnodes = 6\n",
         "A note.",
+        "<a href=\"metrics.csv\">metrics.csv</a>",
+        "<a href=\"figures/outer_loss.svg\">SVG</a>",
+        "<a href=\"figures/network.png\">PNG</a>",
         "\u{25be}\u{a0}marks zero",
         concat!("lopa ", env!("CARGO_PKG_VERSION")),
     ] {
@@ -318,8 +406,9 @@ fn means_over_seeds_have_bands_and_name_them() {
     let line = &drawn(&figures[0]).lines[0];
     assert_eq!(line.points, [[0.0, 2.0], [10.0, 5.0], [20.0, 7.0]]);
     let band = line.band.as_ref().unwrap();
-    // s = 1, t = 4.302653 with two degrees of freedom: 2.484138 on both sides.
-    assert!((band[0][0] - (2.0 - 2.484_138)).abs() < 1e-6, "{band:?}");
+    // s = 1, t = 4.302653 with two degrees of freedom: 2.484138 on both sides, but not below zero.
+    assert_eq!(band[0][0], 0.0);
+    assert!((band[0][1] - (2.0 + 2.484_138)).abs() < 1e-6, "{band:?}");
     assert!((band[1][1] - (5.0 + 2.484_138)).abs() < 1e-6, "{band:?}");
     assert_eq!(band[2], [7.0, 7.0]);
     assert!(figures[0].explanation.starts_with("Mean over 1 to 3 seeds; the band is the 95 %"));
@@ -329,6 +418,14 @@ fn means_over_seeds_have_bands_and_name_them() {
     assert_eq!(figures[0].explanation, "Mean over 2 seeds; the band is the range of the two.");
     let figures = averaged(&[("one", records[..1].iter().collect())], "iteration");
     assert!(drawn(&figures[0]).lines[0].band.is_none() && figures[0].explanation.is_empty());
+    // What can be negative has a band that can be; an accuracy is never above one.
+    let texts = ["0,-1,0.9\n", "0,2,1\n", "0,3,0.8\n"];
+    let rows = |rows| read(&format!("iteration,outer_loss,test_accuracy\n{rows}"));
+    let records = texts.map(rows);
+    let figures = averaged(&[("three", records.iter().collect())], "iteration");
+    let band = |at: usize| drawn(&figures[at]).lines[0].band.as_ref().unwrap()[0];
+    assert!(band(0)[0] < -1.0, "{:?}", band(0));
+    assert!(band(1)[1] == 1.0 && band(1)[0] > 0.5, "{:?}", band(1));
     // The band is drawn.
     let seeds: Vec<Record> = (0..5).map(run).collect();
     let figures = averaged(&[("LoPA-GT", seeds.iter().collect())], "iteration");

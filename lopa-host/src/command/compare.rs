@@ -8,7 +8,9 @@ use lopa_host::csv;
 use lopa_host::metrics::{self, Metric};
 use lopa_host::numerics::number;
 use lopa_host::record::{Column, Record};
-use lopa_host::report::{Outputs, Report, Table, averaged, captioned, diverged};
+use lopa_host::report::{
+    Outputs, Provenance, Report, Table, averaged, captioned, differences, diverged, experiment,
+};
 use lopa_host::run::{Options, Outcome, Prepared, RunError};
 
 use super::{Failure, Threads, folder, inputs, interrupts, print, progress, refuse_inputs};
@@ -58,20 +60,22 @@ impl Compare {
         let stop = Some(interrupts()?);
         let mut records: Vec<Vec<Record>> = Vec::new();
         let (mut marked, mut messages) = (Vec::new(), Vec::new());
-        let mut configurations = String::new();
+        let mut experiments = Vec::new();
         for ((name, path), (mut own, seeds)) in names.iter().zip(&self.runs).zip(sources) {
             // Those of seeds that diverged, up to where they did.
             let mut early = Vec::new();
             if seeds.is_empty() && diverged(path).is_some() {
                 early = std::mem::take(&mut own);
             }
+            experiments.push(match seeds.first() {
+                Some(first) => Some(json_value(first.experiment())?),
+                None => experiment(path),
+            });
             for (seed, prepared) in seeds.iter().enumerate() {
                 let mut folder = None;
                 // Only the first seed writes files; the others just contribute their records.
                 if seed == 0 {
                     folder = Some(Outputs::new(self.out.join(name)).map_err(Failure::input)?);
-                    let text = toml::to_string(prepared.experiment()).map_err(Failure::input)?;
-                    configurations += &format!("# {name}\n{text}\n");
                 }
                 let done = bar.position();
                 let options = Options { outputs: folder.as_ref(), resume: false, stop };
@@ -99,7 +103,10 @@ impl Compare {
             records.push(if own.is_empty() { early } else { own });
         }
         bar.finish_and_clear();
-        self.write(&outputs, &marked, &records, configurations)?;
+        let own = |path: &PathBuf| path.is_file();
+        let ran = names.iter().zip(&self.runs).filter(|(_, path)| own(path));
+        let pages = ran.map(|(name, _)| format!("{name}/report.html")).collect();
+        self.write(&outputs, &marked, &records, experiments, pages)?;
         if messages.is_empty() { Ok(()) } else { Err(Failure::run(messages.join("\nlopa: "))) }
     }
 
@@ -150,7 +157,8 @@ impl Compare {
         outputs: &Outputs,
         names: &[String],
         records: &[Vec<Record>],
-        configuration: String,
+        experiments: Vec<Option<serde_json::Value>>,
+        pages: Vec<String>,
     ) -> Result<(), Failure> {
         let group = |(name, records)| (name, Vec::from_iter(records));
         let groups: Vec<(&String, Vec<&Record>)> = names.iter().zip(records).map(group).collect();
@@ -176,18 +184,28 @@ impl Compare {
             text += &format!("{metric:<26}{}\n", values.collect::<String>());
         }
         text += &format!("{:<26}  {}\n", "results", self.out.display());
+        let runs: Vec<_> = names.iter().cloned().zip(experiments).collect();
+        let (differences, common) = differences(&runs);
         let report = Report {
             title: names.join(", "),
             subtitle: format!("{} runs side by side", names.len()),
             figures,
-            tables: vec![table],
-            configuration,
+            tables: vec![table, differences],
+            folded: vec![("What all runs have in common".into(), common)],
+            files: [vec!["compare.csv".into()], pages].concat(),
+            provenance: Some(Provenance::now()),
             ..Report::default()
         };
         batch.add_report(&report)?;
         batch.write()?;
         print(&text)
     }
+}
+
+/// An experiment as `summary.json` has it, so that floats are as short as in a file.
+fn json_value(experiment: &Experiment) -> Result<serde_json::Value, Failure> {
+    let text = serde_json::to_string(experiment).map_err(Failure::run)?;
+    serde_json::from_str(&text).map_err(Failure::run)
 }
 
 /// A name for every run: its file's or folder's, numbered where it occurs twice.
@@ -247,6 +265,6 @@ fn table(names: &[String], last: &Record) -> Table {
         title: "Last values".into(),
         head: std::iter::once("run".to_owned()).chain(head).collect(),
         rows: names.iter().zip(last.rows()).map(row).collect(),
-        prose: false,
+        ..Table::default()
     }
 }

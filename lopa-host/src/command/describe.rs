@@ -87,9 +87,7 @@ fn nodes(shards: &[Shard]) -> String {
     }
     text.push('\n');
     for (node, shard) in shards.iter().enumerate().take(MOST_LINES) {
-        let owner = shard.train.owners().and_then(|owners| {
-            owners.of.first().map(|&of| format!(" {}", owners.names[of as usize]))
-        });
+        let owner = shard.owner().map(|owner| format!(" {owner}"));
         let name = cut(&format!("{node}{}", owner.unwrap_or_default()), 19);
         let test = shard.test.as_ref().map_or(0, |test| test.len());
         let [train, validation] = [&shard.train, &shard.validation].map(Table::len);

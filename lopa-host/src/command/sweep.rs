@@ -7,7 +7,7 @@ use clap::Args;
 use lopa_host::algorithms::Key;
 use lopa_host::campaign::{Cell, Sweep, Values};
 use lopa_host::metrics::Metric;
-use lopa_host::report::{Outputs, Report, Table, averaged, captioned};
+use lopa_host::report::{Outputs, Provenance, Report, Table, averaged, captioned};
 
 use super::{Failure, Threads, folder, inputs, interrupts, print, progress, settled};
 
@@ -132,6 +132,8 @@ impl SweepCommand {
             figures,
             tables: vec![ranks(sweep, cells)],
             configuration,
+            files: FILES[..2].iter().map(|&file| file.to_owned()).collect(),
+            provenance: Some(Provenance::now()),
             ..Report::default()
         };
         batch.add_report(&report)?;
@@ -177,6 +179,6 @@ fn ranks(sweep: &Sweep, cells: &[Cell]) -> Table {
         title: "All combinations".into(),
         head: ["rank", "step sizes", sweep.metric.name(), "finished seeds"].map(Into::into).into(),
         rows: cells.iter().enumerate().map(row).collect(),
-        prose: false,
+        ..Table::default()
     }
 }

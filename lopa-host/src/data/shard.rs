@@ -33,6 +33,22 @@ impl Shard {
         Ok(Logistic::new(self.train.samples(kind)?, self.validation.samples(kind)?)?)
     }
 
+    /// The name of the node that its samples belong to, where a file says so.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        let owners = self.train.owners()?;
+        Some(&owners.names[*owners.of.first()? as usize])
+    }
+
+    /// A checksum (CRC-32) of everything the node learns from: the same samples give the same one everywhere.
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        let mut digest = crc32fast::Hasher::new();
+        self.train.digest(&mut digest);
+        self.validation.digest(&mut digest);
+        digest.finalize()
+    }
+
     /// How many samples of each class the node has for training and validation; none for real targets.
     #[must_use]
     pub fn counts(&self) -> Vec<usize> {

@@ -394,6 +394,19 @@ impl Table {
         Ok(all)
     }
 
+    /// Adds all samples to a checksum.
+    pub(crate) fn digest(&self, digest: &mut crc32fast::Hasher) {
+        digest.update(&(self.len() as u64).to_le_bytes());
+        match &self.values {
+            Values::Bytes(bytes) => digest.update(bytes),
+            Values::Floats(floats) => floats.iter().for_each(|a| digest.update(&a.to_le_bytes())),
+        }
+        match &self.targets {
+            Targets::Class(labels) => digest.update(labels),
+            Targets::Real(labels) => labels.iter().for_each(|a| digest.update(&a.to_le_bytes())),
+        }
+    }
+
     /// Gives all samples one more feature, which is 1: what a linear model predicts when all others are zero.
     pub(crate) fn add_intercept(&mut self) {
         match &mut self.values {

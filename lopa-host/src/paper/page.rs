@@ -7,7 +7,7 @@ use crate::csv;
 use crate::metrics::Metric;
 use crate::plot::capital;
 use crate::record::{Over, Record};
-use crate::report::{Drawing, Figure, Report, Table, averaged, captioned};
+use crate::report::{Drawing, Figure, Provenance, Report, Table, averaged, captioned};
 
 /// The title of the findings that judge the claim.
 pub(super) const FOUND: &str = "Findings";
@@ -28,6 +28,9 @@ pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> 
     for arm in arms {
         configuration += &format!("# {}\n{}\n", arm.name, toml::to_string(&arm.experiment)?);
     }
+    let files = ["records.csv", "study.json", "section.md", "tune.csv"];
+    let there = |file: &&str| study.tuned_by().is_some() || *file != "tune.csv";
+    let files = files.into_iter().filter(there).map(str::to_owned).collect();
     let figures = [labels.clone(), figures(study, arms, results), rates(study, arms, results)];
     Ok(Report {
         title: study.title.clone(),
@@ -35,7 +38,9 @@ pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> 
         tiles: vec![("the claim".into(), Verdict::of(&findings).to_string())],
         figures: figures.concat(),
         tables,
-        configuration,
+        folded: vec![("Configuration of every arm".into(), configuration)],
+        files,
+        provenance: Some(Provenance::now()),
         notes,
         ..Report::default()
     })
@@ -74,6 +79,7 @@ pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
         head: ["question", "answer", "verdict"].map(str::to_owned).into(),
         rows: findings.iter().map(row).collect(),
         prose: true,
+        ..Table::default()
     }
 }
 
@@ -91,7 +97,7 @@ pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
         title: "Step sizes, the best of a search (tune.csv)".into(),
         head: ["arm".to_owned()].into_iter().chain(head).chain(["trials".to_owned()]).collect(),
         rows: account.tuned().map(row).collect(),
-        prose: false,
+        ..Table::default()
     };
     (!table.rows.is_empty()).then_some(table)
 }

@@ -6,7 +6,7 @@
 use super::{Account, Mode, Verdict, page};
 use crate::plot::escaped;
 use crate::report::{Report, Table};
-use crate::words::counted;
+use crate::words::{counted, encoded};
 
 /// How every section begins.
 pub(super) const BEGIN: &str = "<a id=\"";
@@ -89,20 +89,6 @@ fn table(table: &Table) -> String {
     };
     let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
     format!("{}|{}\n{rows}\n", row(&table.head), "---|".repeat(table.head.len()))
-}
-
-/// A folder's name, percent-encoded for a link.
-fn encoded(name: &str) -> String {
-    let mut text = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                text.push(byte.into());
-            }
-            _ => text += &format!("%{byte:02X}"),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::frame::{self, HEIGHT, LARGE, Titles, WIDTH, short};
+use super::hover;
 use super::legend::{self, Entry, GAP, SAMPLE, SIZE};
 use super::shape::{Area, Place, Shape};
 use crate::record::Scale;
@@ -55,6 +56,16 @@ impl Chart {
     /// The picture as SVG.
     #[must_use]
     pub fn svg(&self) -> String {
+        self.draw(false)
+    }
+
+    /// The same with the values of all lines, which a page shows where a pointer is (classes `slice` and `tip`).
+    #[must_use]
+    pub fn svg_with_values(&self) -> String {
+        self.draw(true)
+    }
+
+    fn draw(&self, values: bool) -> String {
         let (x_axis, y_axis) = self.axes();
         let titles = Titles { title: &self.title, x: &self.x_title, y: &self.y_title };
         let top = frame::top(&titles, &y_axis);
@@ -105,6 +116,9 @@ impl Chart {
             rows = entries;
         }
         names(&mut text, &self.lines, &rows);
+        if values {
+            hover::add(&mut text, &self.lines, [&x_axis, &y_axis], &area, &self.x_title);
+        }
         text + "</svg>\n"
     }
 

@@ -57,10 +57,10 @@ pub(super) fn top(titles: &Titles<'_>, y_axis: &Axis) -> f64 {
 
 /// The beginning of a picture, with a white background.
 pub(super) fn head(titles: &Titles<'_>, height: f64) -> String {
-    let whole = if titles.title.trim().is_empty() {
-        format!("{} against {}", titles.y, titles.x)
-    } else {
-        titles.title.to_owned()
+    let whole = match (titles.title.trim(), titles.y.trim()) {
+        ("", "") => titles.x.to_owned(),
+        ("", _) => format!("{} against {}", titles.y, titles.x),
+        _ => titles.title.to_owned(),
     };
     let height = short(height);
     format!(

@@ -9,7 +9,9 @@
 //!   is a point that would stretch the axis by decades on its own; a negative value makes the axis linear;
 //! - only the visible ones of thousands of points, including all extremes.
 //!
-//! [`Bars`] are stacked counts in the same style, such as the classes of every node's samples.
+//! [`Bars`] are stacked counts in the same style, such as the classes of every node's samples; [`Levels`] are values
+//! beside their names, such as what was learned about every feature, and a [`HeatMap`] is the same where features are
+//! pixels.
 //!
 //! The same chart gives the same bytes everywhere. [`png`] does not depend on installed fonts: it contains Arimo and
 //! the mathematical symbols of DejaVu Sans (see `fonts/README.md` for their licences).
@@ -31,13 +33,18 @@ mod axis;
 mod bars;
 mod chart;
 mod frame;
+mod heat;
+mod hover;
 mod legend;
+mod levels;
 mod png;
 mod shape;
 mod text;
 
 pub use bars::Bars;
 pub use chart::{Chart, Line};
+pub use heat::{HeatMap, Palette, Panel};
+pub use levels::{Level, Levels};
 pub use png::{PngError, png};
 pub(crate) use text::capital;
 pub use text::escaped;

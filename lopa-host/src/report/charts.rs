@@ -58,7 +58,8 @@ pub fn charts(record: &Record, x: &str) -> Vec<Figure> {
 /// Means over runs that differ only in their seeds, with bands: one line per group, one chart per column.
 ///
 /// Rows with the same iteration belong together. The band is the 95 % confidence interval of the mean (Student's t)
-/// where three runs or more have a value, their range where two have; the explanation says which.
+/// where three runs or more have a value, their range where two have; the explanation says which. It does not leave
+/// the values that are possible: not below zero where no run is, and not above one for accuracies.
 #[must_use]
 pub fn averaged<N: AsRef<str>>(groups: &[(N, Vec<&Record>)], x: &str) -> Vec<Figure> {
     let records = || groups.iter().flat_map(|(_, records)| records.iter().copied());
@@ -101,12 +102,16 @@ fn means(records: &[&Record], x: &str, y: &str) -> (Vec<[f64; 2]>, Vec<[f64; 2]>
     }
     // Stable: rows of one iteration stay in the order of the runs.
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // What was never negative is not shown as if it could be, and no accuracy is above one.
+    let negative = rows.iter().any(|(_, point)| point[1] < 0.0);
+    let least = if negative { f64::NEG_INFINITY } else { 0.0 };
+    let most = if y.ends_with("accuracy") { 1.0 } else { f64::INFINITY };
     let (mut points, mut band, mut runs) = (Vec::new(), Vec::new(), Vec::new());
     for rows in rows.chunk_by(|a, b| a.0 == b.0) {
         let of = |axis: usize| rows.iter().map(|(_, point)| point[axis]).collect::<Vec<f64>>();
         let (Some(x), Some(y)) = (spread(of(0)), spread(of(1))) else { continue };
         points.push([x.mean, y.mean]);
-        band.push(y.band.unwrap_or([y.mean; 2]));
+        band.push(y.band.unwrap_or([y.mean; 2]).map(|end| end.max(least).min(most)));
         runs.push(y.runs);
     }
     (points, band, runs)

@@ -1,6 +1,6 @@
 //! A figure of a report: a drawing and its explanation.
 
-use crate::plot::{Bars, Chart};
+use crate::plot::{Bars, Chart, HeatMap, Levels};
 
 /// A drawing.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +9,10 @@ pub enum Drawing {
     Chart(Chart),
     /// Bars.
     Bars(Bars),
+    /// Values beside their names.
+    Levels(Levels),
+    /// Colours.
+    HeatMap(HeatMap),
 }
 
 impl Drawing {
@@ -18,22 +22,39 @@ impl Drawing {
         match self {
             Self::Chart(chart) => chart.svg(),
             Self::Bars(bars) => bars.svg(),
+            Self::Levels(levels) => levels.svg(),
+            Self::HeatMap(map) => map.svg(),
+        }
+    }
+
+    /// The picture for a page, which shows its values where a pointer is.
+    #[must_use]
+    pub fn svg_with_values(&self) -> String {
+        match self {
+            Self::Chart(chart) => chart.svg_with_values(),
+            Self::HeatMap(map) => map.svg_with_values(),
+            Self::Bars(_) | Self::Levels(_) => self.svg(),
         }
     }
 
     /// Its title, to be changed.
     pub const fn title_mut(&mut self) -> &mut String {
         match self {
-            Self::Chart(Chart { title, .. }) | Self::Bars(Bars { title, .. }) => title,
+            Self::Chart(Chart { title, .. })
+            | Self::Bars(Bars { title, .. })
+            | Self::Levels(Levels { title, .. })
+            | Self::HeatMap(HeatMap { title, .. }) => title,
         }
     }
 
-    /// Its name: the title, or that of the vertical axis.
+    /// Its name: the title, or that of what it shows.
     #[must_use]
     pub fn name(&self) -> &str {
-        let (Self::Chart(Chart { title, y_title, .. }) | Self::Bars(Bars { title, y_title, .. })) =
-            self;
-        if title.trim().is_empty() { y_title } else { title }
+        let (Self::Chart(Chart { title, y_title: other, .. })
+        | Self::Bars(Bars { title, y_title: other, .. })
+        | Self::Levels(Levels { title, x_title: other, .. })
+        | Self::HeatMap(HeatMap { title, value_title: other, .. })) = self;
+        if title.trim().is_empty() { other } else { title }
     }
 
     /// Its lines, if it has any.
@@ -41,7 +62,7 @@ impl Drawing {
     pub const fn chart(&self) -> Option<&Chart> {
         match self {
             Self::Chart(chart) => Some(chart),
-            Self::Bars(_) => None,
+            _ => None,
         }
     }
 }

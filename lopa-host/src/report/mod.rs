@@ -1,8 +1,8 @@
 //! The results of a run, as files and as one page that needs nothing else.
 //!
 //! [`charts`] makes the figures of one run, [`averaged`] those of several side by side, with bands over seeds, and
-//! [`labels`] bars of the classes of every node; [`summary`] is a table of a record's first, best and last values. A
-//! [`Report`] puts them together, and [`Outputs`] writes everything into a folder:
+//! [`labels`] bars of the classes of every node, [`learned`] pictures of the shared variable; [`summary`] is a table of a
+//! record's first, best and last values. A [`Report`] puts them together, and [`Outputs`] writes everything into a folder:
 //!
 //! ```
 //! use lopa_host::record::{Column, Record, Scale};
@@ -22,26 +22,35 @@
 
 mod captions;
 mod charts;
+mod comparison;
+mod differences;
 mod figure;
 mod labels;
 mod learned;
+mod nodes;
 mod outputs;
+mod provenance;
 mod run;
 mod schema;
 mod table;
 
 pub use captions::captioned;
 pub use charts::{averaged, charts};
+pub use comparison::{Chosen, Learned, Score, comparison};
+pub use differences::differences;
 pub use figure::{Drawing, Figure};
 pub use labels::labels;
-pub use learned::{Chosen, Learned, Score, comparison};
-pub use outputs::{Batch, Outputs, Results, diverged};
+pub use learned::learned;
+pub use nodes::node_accuracies;
+pub use outputs::{Batch, Outputs, Results, diverged, experiment};
+pub use provenance::Provenance;
 pub use run::of_run;
 pub use schema::{NodeState, States};
 pub use table::{Table, summary};
 
 use crate::plot::{Chart, capital, escaped};
 use crate::record::Scale;
+use crate::words::encoded;
 
 /// How the page looks; charts have other colours on a dark screen.
 const STYLE: &str = include_str!("page.css");
@@ -57,18 +66,28 @@ pub struct Report {
     pub tiles: Vec<(String, String)>,
     /// The network's picture, made by [`drawing::svg`](crate::topology::drawing::svg).
     pub network: Option<String>,
+    /// Tables above all figures: what a reader wants to know first.
+    pub first: Vec<Table>,
+    /// Drawings of what was learned.
+    pub learned: Vec<Figure>,
     /// The drawings, each with a line on what it means.
     pub figures: Vec<Figure>,
     /// Tables.
     pub tables: Vec<Table>,
     /// The experiment file, as TOML.
     pub configuration: String,
+    /// Longer texts, folded up until they are clicked: a heading and the text each.
+    pub folded: Vec<(String, String)>,
+    /// Files beside the page that it links to.
+    pub files: Vec<String>,
+    /// Where the results come from.
+    pub provenance: Option<Provenance>,
     /// Remarks at the top.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// The page: one file, without scripts, that loads nothing.
+    /// The page: one file, without scripts, that loads nothing. It links to the files beside it.
     #[must_use]
     pub fn html(&self) -> String {
         let title = escaped(&self.title);
@@ -96,16 +115,25 @@ impl Report {
         for note in &self.notes {
             page += &format!("<p class=\"note\">{}</p>\n", escaped(note));
         }
+        for table in &self.first {
+            page += &table.html();
+        }
+        let mut numbered = 0..;
+        let mut cards = |figures: &[Figure]| -> String {
+            figures.iter().zip(&mut numbered).map(|(figure, number)| card(number, figure)).collect()
+        };
+        if !self.learned.is_empty() {
+            page += "<h2>What was learned</h2>\n<div class=\"grid\">\n";
+            page += &(cards(&self.learned) + "</div>\n");
+        }
         if !self.figures.is_empty() || self.network.is_some() {
             page += "<h2>Figures</h2>\n<div class=\"grid\">\n";
             if let Some(picture) = &self.network {
                 page += "<figure class=\"card network\" id=\"network\">\n<h3>Network</h3>\n";
-                page += &format!("<div>{}</div>\n</figure>\n", picture.trim());
+                let (picture, links) = (picture.trim(), pictures("network"));
+                page += &format!("<div>{picture}</div>\n{links}</figure>\n");
             }
-            for (number, figure) in self.figures.iter().enumerate() {
-                page += &card(number, figure);
-            }
-            page += "</div>\n";
+            page += &(cards(&self.figures) + "</div>\n");
         }
         for table in &self.tables {
             page += &table.html();
@@ -113,13 +141,52 @@ impl Report {
         if !self.configuration.is_empty() {
             let text = escaped(self.configuration.trim_end());
             page += "<h2>Configuration</h2>\n";
-            page += &format!("<div class=\"card\"><pre><code>{text}\n</code></pre></div>\n");
+            page += &format!(
+                "<div class=\"card\"><pre tabindex=\"0\"><code>{text}\n</code></pre></div>\n"
+            );
         }
+        for (title, text) in &self.folded {
+            let (title, text) = (escaped(title), escaped(text.trim_end()));
+            page += &format!(
+                "<details class=\"card\"><summary>{title}</summary>\n<pre tabindex=\"0\"><code>{text}\n</code></pre>\
+                 </details>\n"
+            );
+        }
+        page += &self.sources();
         page + &format!(
             "</main>\n<footer>Written by lopa {}.</footer>\n</body>\n</html>\n",
             env!("CARGO_PKG_VERSION")
         )
     }
+
+    /// Where the results come from, and the files beside the page.
+    fn sources(&self) -> String {
+        let mut rows = String::new();
+        for [name, value] in self.provenance.iter().flat_map(Provenance::rows) {
+            rows += &format!("<dt>{}</dt><dd>{}</dd>\n", escaped(&name), escaped(&value));
+        }
+        if !self.files.is_empty() {
+            let links: Vec<String> = self.files.iter().map(|file| link(file, file)).collect();
+            rows += &format!("<dt>files</dt><dd>{}</dd>\n", links.join(", "));
+        }
+        match rows.is_empty() {
+            true => rows,
+            false => format!("<h2>Provenance</h2>\n<dl class=\"card facts\">\n{rows}</dl>\n"),
+        }
+    }
+}
+
+/// A link to a file beside the page.
+fn link(file: &str, words: &str) -> String {
+    let parts: Vec<String> = file.split('/').map(encoded).collect();
+    format!("<a href=\"{}\">{}</a>", parts.join("/"), escaped(words))
+}
+
+/// Links to a picture's own files.
+fn pictures(stem: &str) -> String {
+    let [svg, png] = ["svg", "png"]
+        .map(|end| link(&format!("{}/{stem}.{end}", outputs::FIGURES), &end.to_uppercase()));
+    format!("<p class=\"files\">{svg} {png}</p>\n")
 }
 
 /// A drawing with its name and meaning; where a logarithmic and a linear axis both make sense, a click switches them.
@@ -128,7 +195,7 @@ fn card(number: usize, figure: &Figure) -> String {
     let mut drawing = figure.drawing.clone();
     // The page has a heading for it.
     drawing.title_mut().clear();
-    let (first, second) = (drawing.svg(), drawing.chart().and_then(linear));
+    let (first, second) = (drawing.svg_with_values(), drawing.chart().and_then(linear));
     let mut text = format!("<figure class=\"card chart\" id=\"figure-{number}\">\n");
     match second {
         Some(second) => {
@@ -148,7 +215,7 @@ fn card(number: usize, figure: &Figure) -> String {
     if !words.is_empty() {
         text += &format!("<figcaption>{}</figcaption>\n", escaped(words.trim()));
     }
-    text + "</figure>\n"
+    text + &pictures(&figure.stem) + "</figure>\n"
 }
 
 /// A logarithmic chart on a linear scale, if it has both.
@@ -158,5 +225,5 @@ fn linear(chart: &Chart) -> Option<String> {
     if chart.y_scale == Scale::Linear || values.any(|y| y < 0.0) {
         return None;
     }
-    Some(Chart { y_scale: Scale::Linear, ..chart.clone() }.svg())
+    Some(Chart { y_scale: Scale::Linear, ..chart.clone() }.svg_with_values())
 }

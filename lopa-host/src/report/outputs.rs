@@ -28,7 +28,7 @@ const PAGE: &str = "report.html";
 /// The name of what a study found.
 pub(crate) const STUDY: &str = "study.json";
 /// The folder of its figures.
-const FIGURES: &str = "figures";
+pub(super) const FIGURES: &str = "figures";
 /// Pixels of a picture per unit of its SVG: enough for print.
 const PIXELS: f32 = 3.0;
 /// The most nodes in a picture of the network: more would be a blot.
@@ -235,6 +235,14 @@ pub fn diverged(folder: &Path) -> Option<String> {
     Some(summary.get("diverged")?.as_str()?.to_owned())
 }
 
+/// The experiment whose results are in a folder, as `summary.json` has it.
+#[must_use]
+pub fn experiment(folder: &Path) -> Option<serde_json::Value> {
+    let text = fs::read(folder.join(SUMMARY)).ok()?;
+    let mut summary: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    Some(summary.get_mut("experiment")?.take())
+}
+
 /// Refuses a name that a file of someone else has.
 fn ours(folder: &Path, name: &str, list: &str) -> Result<(), WriteError> {
     let path = folder.join(name);
@@ -304,7 +312,8 @@ impl Batch<'_> {
     /// # Errors
     /// Says which picture could not be drawn.
     pub fn add_report(&mut self, report: &Report) -> Result<(), WriteError> {
-        let figures = report.figures.iter().map(|figure| (&figure.stem[..], figure.drawing.svg()));
+        let figures = report.learned.iter().chain(&report.figures);
+        let figures = figures.map(|figure| (&figure.stem[..], figure.drawing.svg()));
         let network = report.network.iter().map(|svg| ("network", svg.clone()));
         for (stem, svg) in figures.chain(network) {
             let name = format!("{FIGURES}/{stem}.png");

@@ -2,7 +2,11 @@
 
 use lopa_core::samples::LabelKind;
 
-use super::{Chosen, Figure, Report, Results, Table, comparison, summary};
+use super::nodes::disagreement;
+use super::{
+    Chosen, Figure, Provenance, Report, Results, Table, comparison, learned, node_accuracies,
+    summary,
+};
 use crate::config::Experiment;
 use crate::metrics::Metric;
 use crate::numerics::number;
@@ -39,6 +43,10 @@ pub fn of_run(
         ("\u{3c1} of the network".into(), number(results.weights.spectrum().rho())),
     ];
     tiles.extend(TILES.into_iter().filter_map(tile));
+    if nodes.len() > 1 && !algorithm.name.is_single_level() {
+        let off = disagreement(nodes);
+        tiles.push(("x, largest distance from the mean".into(), number(off)));
+    }
     let mut notes = Vec::new();
     if let Some(why) = results.diverged {
         notes.push(format!("Diverged after {round} of {} rounds: {why}.", run.iterations));
@@ -62,24 +70,35 @@ pub fn of_run(
     }
     let regression = experiment.problem.labels() == Some(LabelKind::Real);
     let scores = results.learned.map_or(&[][..], |learned| &learned.scores);
-    let mut tables: Vec<Table> = comparison(scores, regression).into_iter().collect();
-    tables.push(summary(record));
+    let first = comparison(scores, regression).into_iter().collect();
+    let files = ["metrics.csv", "nodes.csv", "state.json", "summary.json"];
+    let there = |file: &&str| results.node_record.is_some() || *file != "nodes.csv";
+    let files = files.into_iter().filter(there).map(str::to_owned).collect();
+    let mut tables = vec![summary(record)];
     tables.extend(results.node_record.and_then(last_of_nodes));
+    let division = match experiment.data.node {
+        Some(_) => "nodes as in the file".into(),
+        None => format!("partition {}", experiment.data.partition()),
+    };
     Report {
         title: format!("{name}, {} nodes, {}", nodes.len(), table.topology),
         subtitle: format!(
-            "{} rounds, data {}, partition {}, seed {}",
+            "{} rounds, data {}, {division}, seed {}",
             number(round as f64),
             experiment.data.source(),
-            experiment.data.partition(),
             run.seed
         ),
         tiles,
+        first,
         network,
+        learned: learned(results).into_iter().chain(node_accuracies(results)).collect(),
         figures,
         tables,
         configuration,
         notes,
+        files,
+        provenance: Some(Provenance::of(results)),
+        ..Report::default()
     }
 }
 
@@ -94,5 +113,5 @@ fn last_of_nodes(record: &Record) -> Option<Table> {
         .map(|row| row[1..].iter().map(|a| a.map_or(String::new(), number)).collect())
         .collect();
     let head = record.columns()[1..].iter().map(|column| column.title.clone()).collect();
-    Some(Table { title: "Single nodes".into(), head, rows, prose: false })
+    Some(Table { title: "Single nodes".into(), head, rows, ..Table::default() })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Chosen, Results, Score};
+use super::{Chosen, Provenance, Results, Score};
 use crate::algorithms::NodeView;
 use crate::config::Experiment;
 
@@ -86,6 +86,7 @@ pub(super) struct Summary<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<&'a serde_json::Value>,
     experiment: &'a Experiment,
+    provenance: Provenance,
 }
 
 impl<'a> Summary<'a> {
@@ -113,6 +114,7 @@ impl<'a> Summary<'a> {
             comparison: results.learned.map_or(&[], |learned| &learned.scores),
             fleet: results.fleet.map(|(account, _)| account),
             experiment,
+            provenance: Provenance::of(results),
         }
     }
 }

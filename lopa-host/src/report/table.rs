@@ -16,9 +16,39 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// Whether cells are sentences: all but the last of a row may wrap.
     pub prose: bool,
+    /// What it means, in a line below it.
+    pub caption: String,
 }
 
 impl Table {
+    /// A table of values.
+    ///
+    /// ```
+    /// use lopa_host::report::Table;
+    /// let table = Table::new("Was it worth it?", ["", "test accuracy"], [["LoPA", "0.90"], ["alone", "0.88"]])
+    ///     .explained("Means over nodes.");
+    /// assert_eq!(table.rows[1], ["alone", "0.88"]);
+    /// ```
+    #[must_use]
+    pub fn new<const N: usize>(
+        title: &str,
+        head: [impl Into<String>; N],
+        rows: impl IntoIterator<Item = [impl Into<String>; N]>,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            head: head.map(Into::into).into(),
+            rows: rows.into_iter().map(|row| row.map(Into::into).into()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a line on what it means.
+    #[must_use]
+    pub fn explained(self, caption: impl Into<String>) -> Self {
+        Self { caption: caption.into(), ..self }
+    }
+
     /// The table as part of a page.
     pub(super) fn html(&self) -> String {
         let row = |cells: &[String], tag: &str| {
@@ -28,11 +58,16 @@ impl Table {
         };
         let rows: String = self.rows.iter().map(|cells| row(cells, "td")).collect();
         let prose = if self.prose { " class=\"prose\"" } else { "" };
-        format!(
-            "<h2>{}</h2>\n<div class=\"card wide\"><table{prose}>\n<thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+        let mut text = format!(
+            "<h2>{}</h2>\n<div class=\"card\"><div class=\"wide\" tabindex=\"0\"><table{prose}>\n\
+             <thead>{}</thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
             escaped(&self.title),
             row(&self.head, "th").trim_end()
-        )
+        );
+        if !self.caption.is_empty() {
+            text += &format!("<p class=\"caption\">{}</p>\n", escaped(&self.caption));
+        }
+        text + "</div>\n"
     }
 }
 
@@ -70,5 +105,5 @@ pub fn summary(record: &Record) -> Table {
             number(last.1),
         ]);
     }
-    Table { title: "First, best and last".into(), head, rows, prose: false }
+    Table { title: "First, best and last".into(), head, rows, ..Table::default() }
 }

@@ -6,7 +6,7 @@ use lopa_core::samples::LabelKind;
 
 use super::{RunError, input};
 use crate::config::{Experiment, ProblemTable};
-use crate::data::{Shard, Table, Targets, Values};
+use crate::data::Shard;
 use crate::metrics::NodeSamples;
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
 
@@ -112,7 +112,7 @@ impl Material {
     pub(super) fn digest_tests(&self, digest: &mut crc32fast::Hasher) {
         for shard in self.shards() {
             digest.update(&[u8::from(shard.test.is_some())]);
-            shard.test.iter().for_each(|test| digest_table(test, digest));
+            shard.test.iter().for_each(|test| test.digest(digest));
         }
     }
 
@@ -121,26 +121,12 @@ impl Material {
         match self {
             Self::Samples(shards, _) => {
                 for shard in shards {
-                    digest_table(&shard.train, digest);
-                    digest_table(&shard.validation, digest);
+                    shard.train.digest(digest);
+                    shard.validation.digest(digest);
                 }
             }
             // Made from settings that are compared themselves.
             Self::Quadratics(data) => digest.update(&(data.len() as u64).to_le_bytes()),
-        }
-    }
-}
-
-fn digest_table(table: &Table, digest: &mut crc32fast::Hasher) {
-    digest.update(&(table.len() as u64).to_le_bytes());
-    match table.values() {
-        Values::Bytes(bytes) => digest.update(bytes),
-        Values::Floats(floats) => floats.iter().for_each(|a| digest.update(&a.to_le_bytes())),
-    }
-    match table.targets() {
-        Targets::Class(labels) => digest.update(labels),
-        Targets::Real(labels) => {
-            labels.iter().for_each(|a| digest.update(&a.to_le_bytes()));
         }
     }
 }
