@@ -14,6 +14,7 @@ mod fetch;
 mod fleet;
 mod keys;
 mod mistakes;
+mod model;
 mod own_data;
 mod paper;
 mod paths;

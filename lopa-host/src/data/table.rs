@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError};
 
+use super::csv::Layout;
 use super::error::DataError;
 use super::labels::{classes, sorted};
 
@@ -86,6 +87,7 @@ pub struct Table {
     targets: Targets,
     classes: Arc<[Class]>,
     names: Arc<[String]>,
+    layout: Option<Arc<Layout>>,
     owners: Option<Owners>,
 }
 
@@ -109,7 +111,15 @@ impl Table {
         targets: Targets,
         classes: Arc<[Class]>,
     ) -> Result<Self, DataError> {
-        let table = Self { values, width, targets, classes, names: Arc::new([]), owners: None };
+        let table = Self {
+            values,
+            width,
+            targets,
+            classes,
+            names: Arc::new([]),
+            layout: None,
+            owners: None,
+        };
         table.samples(match table.targets {
             Targets::Class(_) => LabelKind::Class,
             Targets::Real(_) => LabelKind::Real,
@@ -130,13 +140,18 @@ impl Table {
         classes: Arc<[Class]>,
     ) -> Self {
         debug_assert_eq!(values.len(), width * targets.len());
-        Self { values, width, targets, classes, names: Arc::new([]), owners: None }
+        Self { values, width, targets, classes, names: Arc::new([]), layout: None, owners: None }
     }
 
     /// The same samples, with the names of their features.
     pub(crate) fn with_names(self, names: Arc<[String]>) -> Self {
         debug_assert!(names.is_empty() || names.len() == self.width);
         Self { names, ..self }
+    }
+
+    /// The same samples, with the layout of the file they are from.
+    pub(crate) fn with_layout(self, layout: Layout) -> Self {
+        Self { layout: Some(Arc::new(layout)), ..self }
     }
 
     /// The same samples, each with the node it belongs to.
@@ -167,6 +182,12 @@ impl Table {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// What the columns of the file are, if the samples are from a CSV file.
+    #[must_use]
+    pub fn layout(&self) -> Option<&Layout> {
+        self.layout.as_deref()
     }
 
     /// Which node each sample belongs to, if the file says so.
@@ -331,7 +352,7 @@ impl Table {
             of: copy(&owners.of, rows, 1),
         });
         let (classes, names) = (Arc::clone(&self.classes), Arc::clone(&self.names));
-        Self { values, width, targets, classes, names, owners }
+        Self { values, width, targets, classes, names, layout: self.layout.clone(), owners }
     }
 
     /// Gives all samples one more feature, which is 1: what a linear model predicts when all others are zero.

@@ -165,6 +165,7 @@ impl Prepared {
             layout: self.layout,
             shards: self.material.shards(),
             nodes,
+            theta: None,
             record,
             node_record: None,
             finished: true,
