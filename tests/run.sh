@@ -39,17 +39,19 @@ for target in "${targets[@]}"; do
   rustup target list --installed | grep -qx "$target" || missing+=("$target")
 done
 [ ${#missing[@]} -eq 0 ] || rustup target add "${missing[@]}"
-if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >/dev/null; then
+if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >/dev/null ||
+  ! command -v arm-none-eabi-gcc >/dev/null; then
   sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
   if command -v apt-get >/dev/null; then
     $sudo apt-get update -qq
-    # Without recommended packages: they pull in desktops and conflict with newer qemu-utils.
+    # Without recommended packages: they pull in desktops and conflict with newer qemu-utils. GCC compiles exported C headers
+    # for chips; its C library is not needed.
     DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends \
-      qemu-system-arm qemu-system-misc >/dev/null
+      qemu-system-arm qemu-system-misc gcc-arm-none-eabi >/dev/null
   elif command -v brew >/dev/null; then
-    brew install qemu
+    brew install qemu arm-none-eabi-gcc
   else
-    echo "Install QEMU with qemu-system-arm and qemu-system-riscv32, then run this again." >&2
+    echo "Install QEMU with qemu-system-arm and qemu-system-riscv32, and arm-none-eabi-gcc, then run this again." >&2
     exit 1
   fi
 fi
@@ -82,6 +84,7 @@ cargo --version
 "$deny" --version
 qemu-system-arm --version | head -n 1
 "$CHROMIUM" --version 2>/dev/null
+arm-none-eabi-gcc --version | head -n 1
 
 step "Formatting"
 cargo fmt --all --check

@@ -7,6 +7,7 @@
 //! - [`algorithms`]: LoPA and the methods it is compared with, behind one trait;
 //! - [`network`]: the nodes of any algorithm in one process, and LoPA's over links in simulated time, with faults;
 //! - [`metrics`]: what is measured, in a [`record`]; [`exact`]: solutions that no node computes, and the nodes' distance from them;
+//! - [`model`]: what was learned, in a form that can be used: predictions, and code for a chip;
 //! - [`theory`]: the constants, bounds and step sizes of the paper, measured and checked;
 //! - [`chips`]: a network as blobs for chips, what they need, and the boards there is firmware for;
 //! - `fleet`: boards that learn, emulated or real, and the host that controls them (on Unix);
@@ -31,6 +32,7 @@ pub mod files;
 pub mod fleet;
 pub mod key;
 pub mod metrics;
+pub mod model;
 pub mod network;
 pub mod numerics;
 pub mod paper;

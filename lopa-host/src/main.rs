@@ -13,11 +13,13 @@ use command::algorithms::Algorithms;
 use command::compare::Compare;
 use command::data::Data;
 use command::demonstration::{Demonstration, Example};
+use command::export::Export;
 #[cfg(unix)]
 use command::fleet::FleetCommand;
 use command::init::Init;
 use command::key::KeyCommand;
 use command::paper::Paper;
+use command::predict::PredictCommand;
 use command::run::Run;
 use command::shard::ShardCommand;
 use command::sweep::SweepCommand;
@@ -36,6 +38,7 @@ use command::{Failure, print, printed, tell};
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  lopa --nodes 20 --seed 7\n  lopa init patients.csv --label state\n  lopa example > network.toml\n  \
                   lopa run network.toml --out results\n  \
+                  lopa predict results new.csv --node 0\n  lopa export results --node 0 --c model.h\n  \
                   lopa compare lg.toml gt.toml --out both\n  lopa sweep network.toml --out sweep --alpha 0.01:1:5\n  \
                   lopa tune lopa.toml spdb.toml --out tuned\n  lopa key network.key\n  \
                   lopa shard network.toml --out blobs\n  lopa fleet network.toml --emulate --out results\n  \
@@ -54,6 +57,8 @@ enum Command {
     Init(Init),
     Example(Example),
     Run(Run),
+    Predict(PredictCommand),
+    Export(Export),
     Compare(Compare),
     Sweep(SweepCommand),
     Tune(TuneCommand),
@@ -86,6 +91,8 @@ fn main() -> ExitCode {
         Some(Command::Init(init)) => init.run(),
         Some(Command::Example(example)) => example.run(),
         Some(Command::Run(run)) => run.run(),
+        Some(Command::Predict(predict)) => predict.run(),
+        Some(Command::Export(export)) => export.run(),
         Some(Command::Compare(compare)) => compare.run(),
         Some(Command::Sweep(sweep)) => sweep.run(),
         Some(Command::Tune(tune)) => tune.run(),

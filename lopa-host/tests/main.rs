@@ -18,6 +18,7 @@ mod fleet;
 mod keys;
 mod learned;
 mod mistakes;
+mod model;
 mod own_data;
 mod paper;
 mod paths;

@@ -5,5 +5,6 @@ mod budgets;
 mod ciphers;
 mod cost;
 mod emulator;
+mod exported;
 mod panic_free;
 mod same_bits;

@@ -5,11 +5,13 @@ pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod demonstration;
 pub(crate) mod describe;
+pub(crate) mod export;
 #[cfg(unix)]
 pub(crate) mod fleet;
 pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod paper;
+pub(crate) mod predict;
 pub(crate) mod run;
 pub(crate) mod shard;
 pub(crate) mod sweep;

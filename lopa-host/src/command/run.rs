@@ -11,9 +11,9 @@ use super::{Failure, Lines, Threads, complete, folder, inputs, interrupts, progr
 
 /// Simulates the network a file describes.
 ///
-/// Writes metrics.csv, state.json, summary.json, report.html with its figures, and a checkpoint. Ctrl-C ends the run after
-/// the current round, with everything so far written; --resume continues from there to the same bits as an uninterrupted
-/// run. algorithm.name is LoPA or one of the methods it is compared with: `lopa algorithms` lists them.
+/// Writes metrics.csv, state.json, model.json, summary.json, report.html with its figures, and a checkpoint. Ctrl-C ends the
+/// run after the current round, with everything so far written; --resume continues from there to the same bits as an
+/// uninterrupted run. algorithm.name is LoPA or one of the methods it is compared with: `lopa algorithms` lists them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa run network.toml --out results --threads 2\n  \
                         lopa run network.toml --out results --resume")]

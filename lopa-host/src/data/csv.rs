@@ -71,7 +71,7 @@ pub fn read(
 ) -> Result<Table, FileError> {
     let mut rows = Rows::open(file.as_ref())?;
     let table = table(&mut rows, columns, Labels::new(labels));
-    table.map_err(|error| rows.reader.get_mut().blame(error))
+    table.map_err(|error| rows.blame(error))
 }
 
 /// The name of the column of labels; none if the file has no header.
@@ -85,7 +85,7 @@ pub fn label(file: impl AsRef<Path>, columns: &Columns) -> Result<Option<String>
         Ok(false) => Err(rows.file(EMPTY)),
         Err(error) => Err(error),
     };
-    let layout = layout.map_err(|error| rows.reader.get_mut().blame(error))?;
+    let layout = layout.map_err(|error| rows.blame(error))?;
     Ok(layout.header.map(|names| names[layout.label].clone()))
 }
 
@@ -125,10 +125,10 @@ fn table(rows: &mut Rows, columns: &Columns, mut labels: Labels) -> Result<Table
         return Err(rows.file(EMPTY));
     }
     let (targets, classes) = labels.finish();
-    let names = layout.names();
+    let (names, node) = (layout.names(), layout.node);
     let table = Table::trusted(Values::Floats(values), layout.features.len(), targets, classes);
-    let table = table.with_names(names);
-    Ok(if layout.node.is_some() { table.with_owners(Owners::new(&owners)) } else { table })
+    let table = table.with_names(names).with_layout(layout);
+    Ok(if node.is_some() { table.with_owners(Owners::new(&owners)) } else { table })
 }
 
 /// The numbers of a file without a header, row after row; `label` gets the cells of the column `at`.
@@ -140,11 +140,11 @@ pub(super) fn numbers(
 ) -> Result<Vec<f32>, FileError> {
     let mut rows = Rows::open(file)?;
     let values = rows.numbers(columns, at, label);
-    values.map_err(|error| rows.reader.get_mut().blame(error))
+    values.map_err(|error| rows.blame(error))
 }
 
 /// The rows of a file that are not blank, one at a time.
-struct Rows {
+pub(super) struct Rows {
     reader: ::csv::Reader<Reader>,
     record: StringRecord,
 }
@@ -171,7 +171,7 @@ impl Rows {
         if values.is_empty() { Err(self.file(EMPTY)) } else { Ok(values) }
     }
 
-    fn open(file: &Path) -> Result<Self, FileError> {
+    pub(super) fn open(file: &Path) -> Result<Self, FileError> {
         let mut reader = Reader::open(file)?;
         let separator = separator(reader.first_line()?);
         let mut builder = ReaderBuilder::new();
@@ -180,7 +180,7 @@ impl Rows {
     }
 
     /// Goes to the next row that is not blank; false at the end.
-    fn advance(&mut self) -> Result<bool, FileError> {
+    pub(super) fn advance(&mut self) -> Result<bool, FileError> {
         loop {
             self.reader.get_mut().allow_line();
             match self.reader.read_record(&mut self.record) {
@@ -204,12 +204,12 @@ impl Rows {
         }
     }
 
-    fn text(&self, column: usize) -> &str {
+    pub(super) fn text(&self, column: usize) -> &str {
         self.record.get(column).unwrap_or_default()
     }
 
     /// Refuses a row with another number of cells, and more values than there may be.
-    fn check(&self, columns: usize, values: usize) -> Result<(), FileError> {
+    pub(super) fn check(&self, columns: usize, values: usize) -> Result<(), FileError> {
         let found = self.record.len();
         if found != columns {
             let row = format!("{found} cells where the first row has {columns}");
@@ -221,8 +221,18 @@ impl Rows {
         Ok(())
     }
 
-    fn file(&self, what: impl Into<String>) -> FileError {
+    pub(super) fn file(&self, what: impl Into<String>) -> FileError {
         self.reader.get_ref().error(Place::File, what)
+    }
+
+    /// As [`Reader::blame`].
+    pub(super) fn blame(&mut self, found: FileError) -> FileError {
+        self.reader.get_mut().blame(found)
+    }
+
+    /// The cells of the row.
+    pub(super) fn cells(&self) -> Vec<String> {
+        self.record.iter().map(str::to_owned).collect()
     }
 
     /// The line of the row: where the reader is, less the newline it went over. The row's own position is that of the
@@ -231,12 +241,12 @@ impl Rows {
         self.reader.position().line() - 1
     }
 
-    fn row(&self, what: impl Into<String>) -> FileError {
+    pub(super) fn row(&self, what: impl Into<String>) -> FileError {
         self.reader.get_ref().error(Place::Line(self.line()), what)
     }
 
     /// An error in a column, counted from 0 here and from 1 in the error.
-    fn cell(&self, column: usize, what: impl Into<String>) -> FileError {
+    pub(super) fn cell(&self, column: usize, what: impl Into<String>) -> FileError {
         self.reader.get_ref().error(Place::Cell(self.line(), column + 1), what)
     }
 }
@@ -248,16 +258,30 @@ fn separator(line: &[u8]) -> u8 {
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-/// What each column of a file is.
-struct Layout {
-    header: Option<Vec<String>>,
-    columns: usize,
-    label: usize,
-    node: Option<usize>,
-    features: Vec<usize>,
+/// What each column of a file is. Columns are counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    /// The names of all columns, if the file says them.
+    pub header: Option<Vec<String>>,
+    /// How many there are.
+    pub columns: usize,
+    /// The label.
+    pub label: usize,
+    /// The column that tells which node a sample belongs to.
+    pub node: Option<usize>,
+    /// The features, in order.
+    pub features: Vec<usize>,
 }
 
 impl Layout {
+    /// A file without a header: the label, then the features.
+    #[must_use]
+    pub fn label_first(features: usize) -> Self {
+        let all = (1..=features).collect();
+        Self { header: None, columns: features + 1, label: 0, node: None, features: all }
+    }
+
     /// From the first row, which may be a header.
     fn new(rows: &Rows, wanted: &Columns) -> Result<Self, FileError> {
         let columns = rows.record.len();
@@ -265,7 +289,7 @@ impl Layout {
             Some(header) => header,
             None => is_header(rows)?,
         };
-        let names: Vec<String> = rows.record.iter().map(str::to_owned).collect();
+        let names = rows.cells();
         let find = |column: &Column, key: &str| {
             match column {
             Column::Number(number) if (1..=columns).contains(number) => Ok(number - 1),
@@ -341,7 +365,7 @@ impl Layout {
 }
 
 /// Whether the first row names columns: no cell of it is a number, or it would be a sample.
-fn is_header(rows: &Rows) -> Result<bool, FileError> {
+pub(super) fn is_header(rows: &Rows) -> Result<bool, FileError> {
     let value = |cell: &str| cell.parse::<f32>().ok();
     let numbers: Vec<(usize, f32)> =
         rows.record.iter().enumerate().filter_map(|(at, cell)| Some((at, value(cell)?))).collect();
@@ -355,7 +379,7 @@ fn is_header(rows: &Rows) -> Result<bool, FileError> {
 }
 
 /// The place of a name among columns.
-fn by_name(names: &[String], name: &str) -> Result<usize, String> {
+pub(super) fn by_name(names: &[String], name: &str) -> Result<usize, String> {
     let mut found = names.iter().enumerate().filter(|(_, other)| *other == name);
     match (found.next(), found.next()) {
         (Some((at, _)), None) => Ok(at),

@@ -41,8 +41,7 @@ impl Labels {
             self.targets.push(target);
             return Ok(());
         }
-        // 1, +1 and 1.0 are one class.
-        let name = number(cell).map_or_else(|_| cell.to_owned(), |value| value.to_string());
+        let name = class_name(cell);
         let next = self.found.len();
         if next == MOST && !self.found.contains_key(&name) {
             return Err(format!(
@@ -71,6 +70,11 @@ impl Labels {
         let rows = self.rows.iter().map(|&row| order[usize::from(row)]).collect();
         (Targets::Class(rows), classes(&names))
     }
+}
+
+/// The class that a cell means: 1, +1 and 1.0 are one class.
+pub(super) fn class_name(cell: &str) -> String {
+    number(cell).map_or_else(|_| cell.to_owned(), |value| value.to_string())
 }
 
 /// Names in order: by value if all are numbers, otherwise as text.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError, Scale};
 
+use super::csv::Layout;
 use super::error::DataError;
 use super::labels::{classes, sorted};
 use super::raw::{Beyond, Raw};
@@ -87,6 +88,7 @@ pub struct Table {
     targets: Targets,
     classes: Arc<[Class]>,
     names: Arc<[String]>,
+    layout: Option<Arc<Layout>>,
     owners: Option<Owners>,
     /// The samples before they were scaled, if they were.
     raw: Option<Arc<Raw>>,
@@ -138,13 +140,18 @@ impl Table {
 
     fn unchecked(values: Values, width: usize, targets: Targets, classes: Arc<[Class]>) -> Self {
         let names = Arc::new([]);
-        Self { values, width, targets, classes, names, owners: None, raw: None }
+        Self { values, width, targets, classes, names, layout: None, owners: None, raw: None }
     }
 
     /// The same samples, with the names of their features.
     pub(crate) fn with_names(self, names: Arc<[String]>) -> Self {
         debug_assert!(names.is_empty() || names.len() == self.width);
         Self { names, ..self }
+    }
+
+    /// The same samples, with the layout of the file they are from.
+    pub(crate) fn with_layout(self, layout: Layout) -> Self {
+        Self { layout: Some(Arc::new(layout)), ..self }
     }
 
     /// The same samples, each with the node it belongs to.
@@ -175,6 +182,12 @@ impl Table {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// What the columns of the file are, if the samples are from a CSV file.
+    #[must_use]
+    pub fn layout(&self) -> Option<&Layout> {
+        self.layout.as_deref()
     }
 
     /// Which node each sample belongs to, if the file says so.
@@ -368,7 +381,7 @@ impl Table {
         });
         let (classes, names) = (Arc::clone(&self.classes), Arc::clone(&self.names));
         let raw = self.raw.as_ref().map(|raw| Arc::new(raw.gather(rows, width)));
-        Self { values, width, targets, classes, names, owners, raw }
+        Self { values, width, targets, classes, names, layout: self.layout.clone(), owners, raw }
     }
 
     /// The samples of several tables, one after the other. They have the same features and classes.
@@ -377,7 +390,7 @@ impl Table {
     /// Refuses no tables, and tables of different kinds.
     pub(crate) fn joined(tables: &[&Self]) -> Result<Self, DataError> {
         let (first, others) = tables.split_first().ok_or(SamplesError::Empty)?;
-        let mut all = Self { owners: None, ..Self::clone(first) };
+        let mut all = Self { owners: None, raw: None, ..Self::clone(first) };
         for other in others {
             same_width(all.width, other.width)?;
             match (&mut all.values, &other.values) {

@@ -1,4 +1,4 @@
-//! The files of a run: metrics.csv, state.json, summary.json, report.html and its figures.
+//! The files of a run: metrics.csv, state.json, model.json, summary.json, report.html and its figures.
 //!
 //! All are written beside their places and moved there once all are whole: a run that fails leaves the results of an
 //! earlier one as they were. A folder is used by one command at a time, and only files that a command has written are
@@ -17,6 +17,7 @@ use crate::algorithms::NodeView;
 use crate::config::Experiment;
 use crate::data::Shard;
 use crate::files::{self, Access, WriteError};
+use crate::model::{Model, Variables};
 use crate::plot;
 use crate::record::Record;
 use crate::topology::{Layout, Weights, drawing};
@@ -75,10 +76,23 @@ pub struct Results<'a> {
     pub fleet: Option<(&'a serde_json::Value, &'a str)>,
 }
 
+impl Results<'_> {
+    /// What was learned; none without samples, and of a run that diverged.
+    fn model(&self) -> Option<Model> {
+        let refitted = self.learned.and_then(|learned| learned.thetas.as_ref());
+        let learned = self.nodes.iter().enumerate().map(|(place, node)| {
+            let theta = refitted.and_then(|all| all.get(place)).map(Vec::as_slice);
+            Variables { id: node.id, x: node.x, theta: theta.unwrap_or(node.theta) }
+        });
+        let model = Model::new(self.experiment, self.shards, learned);
+        model.filter(|_| self.diverged.is_none())
+    }
+}
+
 impl Outputs {
     /// The files of a run, but for its figures.
-    pub const RUN: [&str; 6] =
-        ["metrics.csv", "nodes.csv", SUMMARY, "state.json", PAGE, "checkpoint.lopa"];
+    pub const RUN: [&str; 7] =
+        ["metrics.csv", "nodes.csv", SUMMARY, "state.json", Model::FILE, PAGE, "checkpoint.lopa"];
 
     /// Makes the folder, checks now that it can be written to, and keeps other commands out of it.
     ///
@@ -186,6 +200,10 @@ impl Outputs {
         }
         batch.add_json(SUMMARY, &Summary::new(results))?;
         batch.add_json("state.json", &States::new(results.nodes))?;
+        match results.model() {
+            Some(model) => batch.add_json(Model::FILE, &model)?,
+            None => batch.remove(Model::FILE),
+        }
         let Results { experiment, weights, layout, shards, record, .. } = *results;
         let mut figures = captioned(charts(record, "iteration"));
         figures.extend(labels(shards, experiment.data.validation()));
@@ -213,16 +231,6 @@ impl Outputs {
     pub fn put(&self, name: &str, bytes: impl Into<Vec<u8>>) -> Result<(), WriteError> {
         let mut batch = self.batch();
         batch.add(name, bytes);
-        batch.write()
-    }
-
-    /// Writes one value as a line of JSON.
-    ///
-    /// # Errors
-    /// Says which path could not be written.
-    pub fn put_json(&self, name: &str, value: &impl Serialize) -> Result<(), WriteError> {
-        let mut batch = self.batch();
-        batch.add_json(name, value)?;
         batch.write()
     }
 }

@@ -85,6 +85,16 @@ impl Prepared {
         xs.par_iter().enumerate().map(fit).collect()
     }
 
+    /// The best model of a node for its x, on all its samples; none if the file does not ask for it.
+    ///
+    /// # Errors
+    /// The inner problem cannot be solved, because x is too far out.
+    pub fn refitted_node(&self, node: u32, x: &[f32]) -> Result<Option<Vec<f32>>, RunError> {
+        let there = (node as usize) < self.material.shards().len();
+        let wanted = there && self.experiment.run.refit == Some(true);
+        wanted.then(|| self.together(&[node as usize])?.fit(self, x)).transpose()
+    }
+
     /// What each node learns alone; none if that diverges.
     fn alone_models(&self) -> Result<Option<Vec<Model>>, RunError> {
         let nodes: Vec<usize> = (0..self.material.shards().len()).collect();

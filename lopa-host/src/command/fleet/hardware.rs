@@ -9,6 +9,7 @@ use clap::Args;
 use lopa_core::wire::Status;
 use lopa_host::chips::{BOARDS, Board, Limits};
 use lopa_host::fleet::{Client, Connected, Reading, Silence, flash};
+use lopa_host::model::{Model, Variables};
 use lopa_host::report::{NodeState, Outputs, States};
 use lopa_host::run::Prepared;
 
@@ -185,14 +186,15 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
 /// Reads states.
 #[derive(Debug, Args)]
 pub(super) struct Read {
-    /// Folder for state.json.
+    /// Folder for state.json and model.json.
     #[arg(long)]
     out: PathBuf,
 }
 
 impl Read {
     pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
-        let outputs = Outputs::for_files(&self.out, &["state.json"]).map_err(Failure::input)?;
+        let files = ["state.json", Model::FILE];
+        let outputs = Outputs::for_files(&self.out, &files).map_err(Failure::input)?;
         let mut fleet = Connected::open(prepared)?;
         let mut readings = Vec::new();
         for client in fleet.clients() {
@@ -204,7 +206,21 @@ impl Read {
         let iteration = readings.iter().map(|(_, r)| r.status.round).min().unwrap_or(0);
         let nodes = readings.iter().map(|(id, reading)| node(*id, reading)).collect();
         let states = States { iteration, at_rest: Some(at_rest), nodes };
-        outputs.put_json("state.json", &states)?;
+        let refit =
+            |(id, reading): &(u32, Reading)| prepared.refitted_node(*id, &reading.variables[0]);
+        let refitted = readings.iter().map(refit).collect::<Result<Vec<_>, _>>()?;
+        let learned = readings.iter().zip(&refitted).map(|((id, reading), refitted)| {
+            let [x, theta, ..] = &reading.variables;
+            Variables { id: *id, x, theta: refitted.as_ref().unwrap_or(theta) }
+        });
+        let shards = prepared.material().shards();
+        let mut batch = outputs.batch();
+        batch.add_json("state.json", &states)?;
+        match Model::new(prepared.experiment(), shards, learned) {
+            Some(model) => batch.add_json(Model::FILE, &model)?,
+            None => batch.remove(Model::FILE),
+        }
+        batch.write()?;
         if !at_rest {
             tell(format_args!(
                 "lopa: the boards are still learning, so these states are from different rounds"
