@@ -191,7 +191,9 @@ fn results_match_their_recorded_hashes() {
     table += &line("compare", &path.join("compare"), &["compare.csv"]);
     command(path, &["sweep", "gt.toml", "--alpha", "0.1,0.3", "--seeds", "2", "--out", "sweep"]);
     table += &line("sweep", &path.join("sweep"), &["sweep.csv"]);
-    command(path, &["tune", "gt.toml", "lg.toml", "--trials", "5", "--out", "tune"]);
+    let range = ["--outer-range", "0.001:1"];
+    let tune = ["tune", "gt.toml", "lg.toml", "--trials", "5", "--out", "tune"];
+    command(path, &[&tune[..], &range].concat());
     table += &line("tune", &path.join("tune"), &["tune.csv"]);
     command(path, &["shard", "gt.toml", "--out", "shard"]);
     table += &line("shard", &path.join("shard"), &["node-0.blob", "node-3.blob"]);

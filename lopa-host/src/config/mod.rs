@@ -342,7 +342,6 @@ mod tests {
             ("iterations = 10", "iterations = 0", "iterations is 0"),
             ("iterations = 10", "iterations = 10\nrecord_every = 0", "record_every is 0"),
             ("iterations = 10", "iterations = 10\nx0 = nan", "x0 is infinite or NaN"),
-            ("tau = 0.5", "", "missing field `tau`"),
             ("[problem]", "[problem", "line 4"),
             ("[run]", "[fleet]\nbord = \"pico\"\n[run]", "did you mean `board`?"),
             ("[run]", &boards(&[(4, "a")]), "id 4 is out of range: the network has 4 nodes"),

@@ -168,6 +168,10 @@ impl Study {
                 }
                 let wrong = |error| StudyError::Arm { name: name.clone(), error };
                 let mut experiment = Experiment::parse(&table.to_string()).map_err(wrong)?;
+                // Nothing is chosen behind a claim's back.
+                if experiment.is_open() {
+                    experiment.algorithm.steps().map_err(|error| wrong(error.into()))?;
+                }
                 experiment.run.metrics = Choice::These(self.metrics());
                 let source = experiment.data.source();
                 if source.is_public() {
