@@ -1,6 +1,7 @@
-//! Scaling, intercept and the units of the target as part of the weights, so that the numbers of a file go in as they are.
+//! Scaling, intercept and the units of the target as part of a model, so that the numbers of a file go in as they are.
 
 use super::affine::affine;
+use super::centred::centred;
 use super::largest::{largest, largest_share};
 use super::sigmoid::sigmoid;
 use super::{Model, ModelError, NodeModel, Scaling, Target};
@@ -8,6 +9,8 @@ use super::{Model, ModelError, NodeModel, Scaling, Target};
 /// The model of one node for the numbers of a file, in 32-bit floats. The weights are computed in 64 bits and rounded once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Folded {
+    /// What is subtracted from each feature; none if nothing is.
+    pub offsets: Vec<f32>,
     /// The shared layer, if there is one: its units get the features, and their sigmoids go into `output`.
     pub layer: Option<Rows>,
     /// The last sums: one per class, or one for a number or two classes.
@@ -33,8 +36,12 @@ impl Rows {
         self.weights.chunks_exact(self.width).zip(self.biases.iter().copied())
     }
 
-    fn apply(&self, inputs: &[f32]) -> Vec<f32> {
-        self.iter().map(|(weights, bias)| affine(weights, bias, inputs)).collect()
+    fn apply(&self, offsets: &[f32], inputs: &[f32]) -> Vec<f32> {
+        let sum = |(weights, bias)| match offsets {
+            [] => affine(weights, bias, inputs),
+            offsets => centred(weights, bias, offsets, inputs),
+        };
+        self.iter().map(sum).collect()
     }
 }
 
@@ -47,7 +54,7 @@ impl Folded {
     /// # Panics
     /// If there is no such node.
     pub fn new(model: &Model, node: usize) -> Result<Self, ModelError> {
-        let NodeModel { name, theta, x } = &model.nodes[node];
+        let NodeModel { name, theta, x, .. } = &model.nodes[node];
         let refuse = |what| ModelError::Range { node: name.clone(), what };
         let inputs = Inputs::new(model);
         let classes = model.classes().len();
@@ -58,24 +65,25 @@ impl Folded {
             let (weights, biases) = theta.split_at(classes * hidden);
             let (weights, biases) = (weights.to_vec(), biases.to_vec());
             let output = Rows { width: hidden, weights, biases };
-            return Ok(Self { layer: Some(layer.map_err(refuse)?), output, classes });
+            let layer = Some(layer.map_err(refuse)?);
+            return Ok(Self { offsets: inputs.offsets, layer, output, classes });
         }
         let (mean, deviation) = match model.target {
             Target::Classes(_) => (0.0, 1.0),
             Target::Number { mean, deviation } => (mean, deviation),
         };
         let output = inputs.fold([(&theta[..], &0.0)], mean, deviation).map_err(refuse)?;
-        Ok(Self { layer: None, output, classes })
+        Ok(Self { offsets: inputs.offsets, layer: None, output, classes })
     }
 
     /// The scores of a sample: the logarithm of the odds of the second of two classes, one score per class of a shared layer,
     /// or the number itself.
     #[must_use]
     pub fn scores(&self, features: &[f32]) -> Vec<f32> {
-        let Some(layer) = &self.layer else { return self.output.apply(features) };
-        let mut units = layer.apply(features);
+        let Some(layer) = &self.layer else { return self.output.apply(&self.offsets, features) };
+        let mut units = layer.apply(&self.offsets, features);
         units.iter_mut().for_each(|unit| *unit = sigmoid(*unit));
-        self.output.apply(&units)
+        self.output.apply(&[], &units)
     }
 
     /// The class with these scores.
@@ -99,9 +107,10 @@ impl Folded {
 
 /// How the numbers of a file become what a node has learned from.
 struct Inputs {
-    /// Multiplies each feature, after its mean is subtracted.
+    /// Multiplies each feature, after its offset is subtracted.
     factor: Vec<f64>,
-    mean: Vec<f64>,
+    /// None if nothing is subtracted.
+    offsets: Vec<f32>,
     intercept: bool,
 }
 
@@ -110,14 +119,17 @@ impl Inputs {
         let (width, intercept) = (model.width(), model.intercept);
         match &model.scaling {
             Some(Scaling { mean, deviation }) => {
-                // One that did not change became 0.
-                let factor = |deviation: &f64| if *deviation > 0.0 { 1.0 / deviation } else { 0.0 };
+                // Rounded as they were for learning. A feature that did not change became 0.
+                let factor = |deviation: &f64| match *deviation > 0.0 {
+                    true => f64::from((1.0 / deviation) as f32),
+                    false => 0.0,
+                };
                 let factor = deviation.iter().map(factor).collect();
-                Self { factor, mean: mean.clone(), intercept }
+                Self { factor, offsets: mean.iter().map(|mean| *mean as f32).collect(), intercept }
             }
             None => {
                 let factor = if model.pixels { 1.0 / 255.0 } else { 1.0 };
-                Self { factor: vec![factor; width], mean: vec![0.0; width], intercept }
+                Self { factor: vec![factor; width], offsets: Vec::new(), intercept }
             }
         }
     }
@@ -133,17 +145,14 @@ impl Inputs {
         let (mut weights, mut biases) = (Vec::new(), Vec::new());
         for (row, bias) in rows {
             let constant = if self.intercept { row.last().copied().unwrap_or(0.0) } else { 0.0 };
-            let mut folded = move_by + times * (f64::from(*bias) + f64::from(constant));
+            let bias = (move_by + times * (f64::from(*bias) + f64::from(constant))) as f32;
             for (place, &weight) in row.iter().take(width).enumerate() {
                 let weight = (times * f64::from(weight) * self.factor[place]) as f32;
                 if !weight.is_finite() {
                     return Err(format!("the weight of feature {}", place + 1));
                 }
-                // With the rounded weight: what rounding changes then vanishes at the mean.
-                folded -= f64::from(weight) * self.mean[place];
                 weights.push(weight);
             }
-            let bias = folded as f32;
             if !bias.is_finite() {
                 return Err("a bias".into());
             }
@@ -157,6 +166,19 @@ impl Inputs {
 mod tests {
     use super::*;
     use lopa_core::math;
+
+    #[test]
+    fn features_far_from_zero_keep_their_digits() {
+        let model: Model = serde_json::from_str(
+            r#"{"format":1,"problem":"ridge","target":{"number":{"mean":0.0,"deviation":1.0}},
+                "columns":{"header":null,"columns":2,"label":0,"node":null,"features":[1]},"pixels":false,
+                "scaling":{"mean":[4000000.0],"deviation":[3.0]},"intercept":true,
+                "nodes":[{"id":0,"name":"a","theta":[1.0,0.125]}]}"#,
+        )
+        .unwrap();
+        let score = Folded::new(&model, 0).unwrap().scores(&[4_000_003.0])[0];
+        assert!((score - 1.125).abs() < 1e-6, "{score}");
+    }
 
     #[test]
     fn the_exported_sigmoid_has_the_bits_of_the_core() {

@@ -6,6 +6,7 @@
 //! a score has the same bits everywhere.
 
 mod affine;
+mod centred;
 mod error;
 pub mod export;
 mod fold;
@@ -126,6 +127,8 @@ pub struct Scaling {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeModel {
+    /// Its number in the network.
+    pub id: u32,
     /// Its name in the file, or its number.
     pub name: String,
     /// Its own variable.
@@ -177,6 +180,7 @@ impl Model {
             name.cloned().unwrap_or_else(|| id.to_string())
         };
         let node = |Variables { id, x, theta }: Variables<'_>| NodeModel {
+            id,
             name: name(id),
             theta: theta.to_vec(),
             x: hidden.map(|_| x.to_vec()),
@@ -264,7 +268,10 @@ impl Model {
         };
         // Nodes that have numbers for names are known by these alone.
         let numbered = names().any(|name| name.parse::<f64>().is_ok());
-        let by_number = || wanted.parse().ok().filter(|at| !numbered && *at < self.nodes.len());
+        let by_number = || {
+            let id = wanted.parse::<u32>().ok().filter(|_| !numbered)?;
+            self.nodes.iter().position(|node| node.id == id)
+        };
         names().position(|name| name == wanted).or_else(by_number).ok_or_else(|| {
             let near = nearest(wanted, names());
             let hint = match near {
@@ -292,7 +299,7 @@ impl Model {
         let classes = self.classes().len();
         let fits = match self.problem.labels() {
             LabelKind::Binary => classes == 2,
-            LabelKind::Class => classes > 0,
+            LabelKind::Class => classes > 1,
             LabelKind::Real => classes == 0,
         };
         if !fits || self.hidden.is_some() != (self.problem == Kind::SharedLayer) {

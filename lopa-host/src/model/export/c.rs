@@ -5,13 +5,14 @@ use crate::model::Rows;
 
 // What it computes with: the operations of `affine.rs` and `sigmoid.rs`.
 const AFFINE: &str = include_str!("affine.h");
+const CENTRED: &str = include_str!("centred.h");
 const SIGMOID: &str = include_str!("sigmoid.h");
 
 const NUMBER: &str = "
 /* The number that is predicted for a sample. */
 static inline float NAME_predict(const float features[BIG_FEATURES])
 {
-    return NAME_affine(NAME_weights, NAME_bias, features, BIG_FEATURES);
+    return INPUT(NAME_weights, NAME_bias);
 }
 ";
 
@@ -19,7 +20,7 @@ const TWO_CLASSES: &str = "
 /* The score of a sample: the logarithm of the odds of the second class. */
 static inline float NAME_score(const float features[BIG_FEATURES])
 {
-    return NAME_affine(NAME_weights, NAME_bias, features, BIG_FEATURES);
+    return INPUT(NAME_weights, NAME_bias);
 }
 
 /* The class that is predicted for a sample, counted from 0. */
@@ -42,7 +43,7 @@ static inline void NAME_scores(const float features[BIG_FEATURES], float scores[
 {
     float units[BIG_UNITS];
     for (int i = 0; i < BIG_UNITS; i++) {
-        units[i] = NAME_sigmoid(NAME_affine(NAME_layer[i], NAME_layer_biases[i], features, BIG_FEATURES));
+        units[i] = NAME_sigmoid(INPUT(NAME_layer[i], NAME_layer_biases[i]));
     }
     for (int i = 0; i < BIG_CLASSES; i++) {
         scores[i] = NAME_affine(NAME_head[i], NAME_head_biases[i], units, BIG_UNITS);
@@ -102,12 +103,25 @@ impl Export<'_> {
             }
             None => one(&self.folded.output),
         };
+        let offsets = &self.folded.offsets;
+        if !offsets.is_empty() {
+            let offsets = numbers(offsets, "f", "    ");
+            code +=
+                &format!("\nstatic const float NAME_offsets[BIG_FEATURES] = {{\n{offsets}}};\n");
+        }
         code += "\n";
         code += AFFINE;
+        if !offsets.is_empty() {
+            code += CENTRED;
+        }
         code += &match (&self.folded.layer, classes) {
             (Some(_), _) => SIGMOID.to_owned() + LAYERED,
             (None, []) => NUMBER.to_owned(),
             (None, _) => SIGMOID.to_owned() + TWO_CLASSES,
+        };
+        let code = match offsets.is_empty() {
+            true => input(&code, "NAME_affine", "features, BIG_FEATURES"),
+            false => input(&code, "NAME_centred", "features"),
         };
         let (version, about) = (env!("CARGO_PKG_VERSION"), self.about().replace('\n', "\n * "));
         let mut text =
@@ -125,6 +139,17 @@ impl Export<'_> {
         }
         text + &format!("\n#endif /* {big}_H */\n")
     }
+}
+
+/// Code in which the sums of features are computed by this function, with these arguments after the weights and the bias.
+fn input(code: &str, function: &str, arguments: &str) -> String {
+    let mut parts = code.split("INPUT(");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        // The weights and the bias have no brackets in them.
+        let (own, rest) = part.split_once(')').unwrap_or((part, ""));
+        format!("{text}{function}({own}, {arguments}){rest}")
+    })
 }
 
 /// The weights of a single sum.

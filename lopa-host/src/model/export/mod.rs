@@ -13,7 +13,7 @@
 //! # std::fs::write(folder.join("model.json"), r#"{"format":1,"problem":"logistic",
 //! #     "target":{"classes":["healthy","ill"]},"columns":{"header":["age","pulse","state"],"columns":3,"label":2,
 //! #     "node":null,"features":[0,1]},"pixels":false,"scaling":null,"intercept":true,
-//! #     "nodes":[{"name":"north","theta":[0.5,-0.25,1.0]}]}"#)?;
+//! #     "nodes":[{"id":0,"name":"north","theta":[0.5,-0.25,1.0]}]}"#)?;
 //! let model = Model::read(folder)?;
 //! let export = Export::new(&model, model.node(Some("north"))?)?;
 //! assert!(export.rust().contains("pub fn predict(features: &[f32; FEATURES]) -> usize"));

@@ -5,6 +5,7 @@ use crate::model::Rows;
 
 // What it computes with, as this program does.
 const AFFINE: &str = include_str!("../affine.rs");
+const CENTRED: &str = include_str!("../centred.rs");
 const SIGMOID: &str = include_str!("../sigmoid.rs");
 const LARGEST: &str = include_str!("../largest.rs");
 
@@ -30,6 +31,10 @@ impl Export<'_> {
                 classes.len()
             );
         }
+        if !self.folded.offsets.is_empty() {
+            let offsets = numbers(&self.folded.offsets, "", "    ");
+            text += &format!("\nstatic OFFSETS: [f32; FEATURES] = [\n{offsets}];\n");
+        }
         text += &match (&self.folded.layer, classes) {
             (Some(layer), _) => self.layered(layer),
             (None, []) => self.number(),
@@ -38,22 +43,41 @@ impl Export<'_> {
         text
     }
 
+    /// The sum of features with these weights.
+    fn input(&self, weights: &str, bias: &str) -> String {
+        match self.folded.offsets.is_empty() {
+            true => format!("affine({weights}, {bias}, features)"),
+            false => format!("centred({weights}, {bias}, &OFFSETS, features)"),
+        }
+    }
+
+    /// What computes that sum.
+    fn sums(&self) -> String {
+        match (self.folded.offsets.is_empty(), &self.folded.layer) {
+            (true, _) => private(AFFINE),
+            (false, None) => private(CENTRED),
+            (false, Some(_)) => private(AFFINE) + &private(CENTRED),
+        }
+    }
+
     fn number(&self) -> String {
         let weights = one(&self.folded.output);
+        let input = self.input("&WEIGHTS", "BIAS");
         format!(
             "{weights}\n/// The number that is predicted for a sample.\n{UNUSED}\
-             pub fn predict(features: &[f32; FEATURES]) -> f32 {{\n    affine(&WEIGHTS, BIAS, features)\n}}\n{}",
-            private(AFFINE)
+             pub fn predict(features: &[f32; FEATURES]) -> f32 {{\n    {input}\n}}\n{}",
+            self.sums()
         )
     }
 
     fn two_classes(&self) -> String {
         let weights = one(&self.folded.output);
+        let input = self.input("&WEIGHTS", "BIAS");
         format!(
             "{weights}
 /// The score of a sample: the logarithm of the odds of the second class.
 {UNUSED}pub fn score(features: &[f32; FEATURES]) -> f32 {{
-    affine(&WEIGHTS, BIAS, features)
+    {input}
 }}
 
 /// The class that is predicted for a sample: its place in [`CLASSES`].
@@ -67,13 +91,14 @@ impl Export<'_> {
     sigmoid(if score < 0.0 {{ -score }} else {{ score }})
 }}
 {}{}",
-            private(AFFINE),
+            self.sums(),
             private(SIGMOID)
         )
     }
 
     fn layered(&self, layer: &Rows) -> String {
         let units = layer.biases.len();
+        let input = self.input("weights", "bias");
         let (layer, head) = (rows("LAYER", layer), rows("HEAD", &self.folded.output));
         format!(
             "
@@ -84,7 +109,7 @@ const UNITS: usize = {units};
 {UNUSED}pub fn scores(features: &[f32; FEATURES]) -> [f32; CLASSES.len()] {{
     let (mut units, mut scores) = ([0.0; UNITS], [0.0; CLASSES.len()]);
     for ((unit, weights), &bias) in units.iter_mut().zip(&LAYER).zip(&LAYER_BIASES) {{
-        *unit = sigmoid(affine(weights, bias, features));
+        *unit = sigmoid({input});
     }}
     for ((score, weights), &bias) in scores.iter_mut().zip(&HEAD).zip(&HEAD_BIASES) {{
         *score = affine(weights, bias, &units);
@@ -102,7 +127,7 @@ const UNITS: usize = {units};
     largest_share(&scores(features))
 }}
 {}{}{}",
-            private(AFFINE),
+            self.sums(),
             private(SIGMOID),
             private(LARGEST)
         )
