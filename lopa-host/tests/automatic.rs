@@ -100,6 +100,11 @@ fn a_csv_file_becomes_a_model_without_a_step_size() {
     let state = |folder: &str| fs::read(dir.path().join(folder).join("state.json")).unwrap();
     assert_eq!(state("results"), state("again"));
     assert_eq!(state("results"), state("typed"));
+    // The results have a file with everything in it, the refit included.
+    good(dir.path(), &["run", "results/experiment.toml", "--out", "settled"]);
+    let model = |folder: &str| fs::read(dir.path().join(folder).join("model.json")).unwrap();
+    assert_eq!((state("settled"), model("settled")), (state("results"), model("results")));
+    assert!(model("typed") != model("results"));
     // Where steps are typed, nothing is fitted again or compared unless the file asks for it.
     assert!(json(dir.path(), "typed/summary.json").get("comparison").is_none());
 }
@@ -169,6 +174,7 @@ fn a_run_with_chosen_steps_can_be_made_longer() {
     fs::write(dir.path().join("own.toml"), short.replace("= 200\n", "= 300\n")).unwrap();
     good(dir.path(), &["run", "own.toml", "--out", "results", "--resume"]);
     let summary = json(dir.path(), "results/summary.json");
+    assert_eq!(summary["chosen"].as_array().unwrap().len(), 6);
     assert_eq!(
         (&summary["iterations"], &summary["experiment"]["algorithm"]),
         (&300.into(), &first)
@@ -233,6 +239,50 @@ fn init_writes_paths_from_where_the_file_lies_and_names_what_is_wrong() {
 }
 
 #[test]
+#[cfg(unix)]
+fn real_boards_need_the_steps_that_were_chosen() {
+    let dir = place(two_classes, &["--ignore", "device"]);
+    for action in ["status", "flash", "stop"] {
+        let output = lopa(dir.path(), &["fleet", "own.toml", action]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said(&output).contains("leaves step sizes open"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn init_refuses_what_would_not_run_and_takes_files_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+    let rows = |separator: &str, labels: [&str; 2]| -> String {
+        let row = |row: u32| format!("{row}{separator}{}", labels[row as usize % 2]);
+        (0..60).map(|at| row(at) + "\n").collect()
+    };
+    // A version in the name, separators inside quotes, and a class whose name breaks a line.
+    write("own.v2.csv", &format!("\"a, mm\";state\n{}", rows(";", ["up", "\"do\nwn\""])));
+    good(dir.path(), &["init", "own.v2.csv"]);
+    good(dir.path(), &["data", "describe", "own.v2.toml"]);
+    write("years.csv", &format!("2019,2020\n{}", rows(",", ["1", "0"])));
+    good(dir.path(), &["init", "years.csv", "--header", "true"]);
+    let text = fs::read_to_string(dir.path().join("years.toml")).unwrap();
+    assert!(text.contains("label = \"2020\"") && text.contains("header = true"), "{text}");
+    good(dir.path(), &["data", "describe", "years.toml"]);
+    // Two columns of one name: the label is known by its number.
+    write("twice.csv", &format!("a,a\n{}", rows(",", ["up", "down"])));
+    good(dir.path(), &["init", "twice.csv"]);
+    good(dir.path(), &["data", "describe", "twice.toml"]);
+    for (name, text, what) in [
+        ("one.csv", format!("a,b\n{}", rows(",", ["up", "up"])), "all samples are of class \"up\""),
+        ("few.csv", "a,b\n1,up\n2,down\n".into(), "2"),
+    ] {
+        write(name, &text);
+        let output = lopa(dir.path(), &["init", name]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(said(&output).contains(what), "{name}: {}", said(&output));
+        assert!(!dir.path().join(name.replace("csv", "toml")).exists());
+    }
+}
+
+#[test]
 fn a_refit_is_refused_where_there_is_one_model_for_all() {
     let dir = place(two_classes, &["--ignore", "device"]);
     let text = fs::read_to_string(dir.path().join("own.toml")).unwrap();
@@ -242,4 +292,24 @@ fn a_refit_is_refused_where_there_is_one_model_for_all() {
     let output = lopa(dir.path(), &["run", "own.toml", "--out", "results"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("run.refit has no effect"), "{}", said(&output));
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn four_commands_lead_from_a_csv_file_to_a_model_on_emulated_boards() {
+    let dir = place(two_classes, &["--node", "device", "--rounds", "100"]);
+    let path = dir.path();
+    good(path, &["run", "own.toml", "--out", "results"]);
+    good(path, &["export", "results", "--node", "dev2", "--rust", "model.rs", "--c", "model.h"]);
+    let output = good(path, &["fleet", "own.toml", "--emulate", "--out", "boards"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("the same as in the simulation, on every node"), "{text}");
+    assert!(text.contains("LoPA-GT, fitted to all samples"), "{text}");
+    for file in ["state.json", "model.json"] {
+        let [simulated, learned] =
+            ["results", "boards"].map(|folder| fs::read(path.join(folder).join(file)).unwrap());
+        assert!(simulated == learned, "{file}");
+    }
+    let predict = |folder: &str| good(path, &["predict", folder, "own.csv"]).stdout;
+    assert_eq!(predict("results"), predict("boards"));
 }

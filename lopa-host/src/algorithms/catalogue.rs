@@ -89,6 +89,22 @@ impl Key {
     pub const STEPS: [Self; 6] =
         [Self::Alpha, Self::Beta, Self::Lambda, Self::Gamma, Self::Tau, Self::InnerGamma];
 
+    /// Its name in a file, after that of its table.
+    #[must_use]
+    pub const fn in_table(self) -> &'static str {
+        match self {
+            Self::Alpha => "algorithm.alpha",
+            Self::Beta => "algorithm.beta",
+            Self::Lambda => "algorithm.lambda",
+            Self::Gamma => "algorithm.gamma",
+            Self::Tau => "algorithm.tau",
+            Self::InnerGamma => "algorithm.inner_gamma",
+            Self::InnerSteps => "algorithm.inner_steps",
+            Self::HessianSteps => "algorithm.hessian_steps",
+            Self::Truncation => "algorithm.truncation",
+        }
+    }
+
     /// Its name in a file.
     #[must_use]
     pub const fn name(self) -> &'static str {

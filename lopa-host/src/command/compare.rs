@@ -13,7 +13,9 @@ use lopa_host::report::{
 };
 use lopa_host::run::{Options, Outcome, Prepared, RunError};
 
-use super::{Failure, Threads, folder, inputs, interrupts, print, progress, refuse_inputs};
+use super::{
+    Failure, Threads, complete, folder, inputs, interrupts, print, progress, refuse_inputs,
+};
 
 /// Runs several experiments and draws them in the same charts.
 ///
@@ -145,7 +147,7 @@ impl Compare {
             return Ok((vec![record], Vec::new()));
         }
         let experiment = Experiment::read(path).map_err(Failure::input)?;
-        let seeds = experiment.for_seeds(self.seeds).map(Prepared::new).collect::<Result<_, _>>();
+        let seeds = experiment.for_seeds(self.seeds).map(complete).collect::<Result<_, _>>();
         match seeds {
             Ok(seeds) => Ok((Vec::new(), seeds)),
             Err(error) => Err(Failure::input(format!("{}: {error}", path.display()))),

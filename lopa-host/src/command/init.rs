@@ -32,9 +32,15 @@ pub(crate) struct Init {
     /// Columns to leave out, by name or number.
     #[arg(long, value_delimiter = ',')]
     ignore: Vec<String>,
+    /// Whether the first row names the columns [default: if no cell of it is a number].
+    #[arg(long)]
+    header: Option<bool>,
     /// How many nodes share the samples, if no column tells [default: one per 50 samples, 2 to 10].
     #[arg(long, conflicts_with = "node", value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,
+    /// How many rounds [default: 2000, or 500 for more than two classes].
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
     /// The new file [default: the name of the CSV file with .toml, in the current folder].
     #[arg(long)]
     out: Option<PathBuf>,
@@ -47,23 +53,20 @@ impl Init {
     /// Reads the CSV file, and writes the experiment.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let columns = Columns {
-            header: None,
+            header: self.header,
             label: self.label.as_deref().map(column),
             node: self.node.as_deref().map(column),
             ignore: self.ignore.iter().map(|name| column(name)).collect(),
         };
         let (table, kind) = read(&self.csv, &columns).map_err(Failure::input)?;
         let label = csv::label(&self.csv, &columns).map_err(Failure::input)?;
-        let out = match (&self.out, self.csv.file_stem()) {
-            (Some(out), _) => out.clone(),
-            (None, Some(stem)) => PathBuf::from(stem).with_extension("toml"),
-            (None, None) => {
-                return Err(Failure::input("the CSV file has no name: pass --out FILE"));
-            }
-        };
-        let text = self.text(&table, kind, label.as_deref(), &columns, &out);
+        let out = self.out.clone().unwrap_or_else(|| beside(&self.csv));
+        let text = self.text(&table, kind, &label, &columns, &out);
         // What it describes must run.
-        Experiment::parse(&text).map_err(Failure::run)?;
+        let mut experiment = Experiment::parse(&text).map_err(Failure::run)?;
+        experiment.data.file = Some(self.csv.clone());
+        let shards = experiment.data.shards(kind, experiment.network.nodes, experiment.run.seed);
+        shards.map_err(Failure::input)?;
         let mut file = OpenOptions::new().write(true).create_new(true).open(&out);
         let written = file.as_mut().map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
@@ -87,7 +90,7 @@ impl Init {
         &self,
         table: &Table,
         kind: LabelKind,
-        label: Option<&str>,
+        label: &Column,
         columns: &Columns,
         out: &Path,
     ) -> String {
@@ -123,15 +126,13 @@ impl Init {
                 500,
             ),
         };
+        let rounds = self.rounds.unwrap_or(rounds);
         let mut data = format!("file = {}\n", quoted(&file.to_string_lossy()));
         let what_label = labels(table, kind);
-        let word = match (&columns.label, label) {
-            (Some(Column::Number(number)), None) => Some(number.to_string()),
-            (_, name) => name.map(quoted),
-        };
-        match word {
-            Some(word) => data += &format!("{:<28} # {what_label}\n", format!("label = {word}")),
-            None => data += &format!("# The label is the first column: {what_label}\n"),
+        let label = format!("label = {}", written(label));
+        let _ = writeln!(data, "{label:<28} # {what_label}");
+        if let Some(header) = self.header {
+            let _ = writeln!(data, "header = {header}");
         }
         if let Some(node) = &columns.node {
             data += &format!(
@@ -143,10 +144,10 @@ impl Init {
             let names: Vec<String> = columns.ignore.iter().map(written).collect();
             let _ = writeln!(data, "ignore = [{}]", names.join(", "));
         }
-        let command = self.csv.display();
+        let command = plain(&self.csv.display().to_string());
         format!(
             "# Written by `lopa init {command}`. Change it as you like: lopa-host/README.md describes all keys.\n\n\
-             [network]\n{:<28} # {why}\n{:<28} # who talks to whom: `lopa topology --help` lists graphs\n\n\
+             [network]\n{:<28} # {why}\n{:<28} # which nodes are neighbours: `lopa topology --help` lists graphs\n\n\
              # {what}\n[problem]\n{problem}\n\n\
              # A sixth of the samples is for tests; half of the rest teaches x. Features are scaled, and an intercept is added.\n\
              [data]\n{data}\n\
@@ -181,8 +182,22 @@ fn labels(table: &Table, kind: LabelKind) -> String {
     match kind {
         LabelKind::Real => "numbers to predict".into(),
         _ if table.classes().len() > MOST_CLASSES => format!("{} classes", table.classes().len()),
-        _ => format!("classes {}", names.collect::<Vec<_>>().join(", ")),
+        _ => plain(&format!("classes {}", names.collect::<Vec<_>>().join(", "))),
     }
+}
+
+/// Where a CSV file's experiment goes: its name, without the usual endings, in the current folder.
+fn beside(csv: &Path) -> PathBuf {
+    let name = csv.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let ends = [".csv", ".tsv", ".txt"];
+    let name = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    format!("{name}.toml").into()
+}
+
+/// A text that stays on its line.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 /// A column as it was given: by number if it is one.

@@ -240,7 +240,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Prints a line to standard error. If nobody can read it, the command goes on all the same.
+/// Prints a line to standard error. A failure to print it is ignored.
 pub(crate) fn tell(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
@@ -251,7 +251,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What became of a text for standard output: a reader that stopped early is no failure.
+/// The result of printing to standard output; a reader that stops early is not a failure.
 pub(crate) fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -43,7 +43,7 @@ impl PredictCommand {
         let predictions = model.predict(&fresh, self.node.as_deref()).map_err(Failure::input)?;
         match &self.out {
             Some(path) => {
-                let ours = |line: &str| line == predictions.header_line();
+                let ours = |line: &str| line.trim_end().split(',').next() == Some("predicted");
                 put(path, &predictions.csv(), ours)?;
                 print(&format!("{:<26} {}\n", "predictions", path.display()))?;
             }

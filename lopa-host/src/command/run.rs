@@ -35,10 +35,8 @@ impl Run {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         self.threads.start()?;
         let mut experiment = Experiment::read(&self.file).map_err(Failure::input)?;
-        if self.resume {
-            settle(&mut experiment, &self.out);
-        }
-        let prepared = complete(experiment)?;
+        let chosen = if self.resume { settle(&mut experiment, &self.out) } else { Vec::new() };
+        let prepared = complete(experiment)?.with_chosen(chosen);
         let inputs = inputs(&self.file, prepared.experiment());
         let outputs = folder(&self.out, &Outputs::RUN, &inputs)?;
         let bar = progress(prepared.experiment().run.iterations, "rounds");
@@ -53,6 +51,9 @@ impl Run {
         lines.add_scores(&learned.scores, prepared.experiment());
         lines.add("results", self.out.display());
         lines.print()?;
+        if let Some(failed) = learned.failed {
+            tell(format_args!("lopa: {failed}"));
+        }
         if losses > 0 {
             tell(format_args!(
                 "lopa: {losses} link timeouts split the network, so the result differs from an in-process run; \

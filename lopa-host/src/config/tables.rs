@@ -190,6 +190,17 @@ pub struct RunTable {
     pub baselines: Option<bool>,
 }
 
+impl std::fmt::Display for Start {
+    /// As a file has it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(x0) => write!(f, "{x0}"),
+            Self::File(path) => write!(f, "{:?}", path.display().to_string()),
+            Self::Random { random } => write!(f, "{{ random = {random} }}"),
+        }
+    }
+}
+
 /// Where x starts, the same on all nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "x0 must be a number, the name of a CSV file, or { random = 0.1 }")]

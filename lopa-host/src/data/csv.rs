@@ -74,11 +74,11 @@ pub fn read(
     table.map_err(|error| rows.blame(error))
 }
 
-/// The name of the column of labels; none if the file has no header.
+/// The column of labels: by name, or by number if it has no name, or one that another column has too.
 ///
 /// # Errors
 /// As [`read`], as far as the first row tells.
-pub fn label(file: impl AsRef<Path>, columns: &Columns) -> Result<Option<String>, FileError> {
+pub fn label(file: impl AsRef<Path>, columns: &Columns) -> Result<Column, FileError> {
     let mut rows = Rows::open(file.as_ref())?;
     let layout = match rows.advance() {
         Ok(true) => Layout::new(&rows, columns),
@@ -86,7 +86,12 @@ pub fn label(file: impl AsRef<Path>, columns: &Columns) -> Result<Option<String>
         Err(error) => Err(error),
     };
     let layout = layout.map_err(|error| rows.blame(error))?;
-    Ok(layout.header.map(|names| names[layout.label].clone()))
+    let name = layout.header.as_ref().map(|names| &names[layout.label]);
+    let count = |name: &&String| layout.header.iter().flatten().filter(|own| own == name).count();
+    Ok(match name.filter(|name| count(name) == 1) {
+        Some(name) => Column::Name(name.clone()),
+        None => Column::Number(layout.label + 1),
+    })
 }
 
 fn table(rows: &mut Rows, columns: &Columns, mut labels: Labels) -> Result<Table, FileError> {
@@ -253,7 +258,9 @@ impl Rows {
 
 /// What separates cells: whichever of the usual characters a line has most of, a comma if none.
 fn separator(line: &[u8]) -> u8 {
-    let count = |separator: &u8| line.iter().filter(|&byte| byte == separator).count();
+    // Not those inside quotes: every other part between quotes is inside.
+    let outside = || line.split(|&byte| byte == b'"').step_by(2).flatten();
+    let count = |separator: &u8| outside().filter(|&byte| byte == separator).count();
     // Of equals, the last is the largest.
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }

@@ -154,8 +154,7 @@ impl Places {
         let find = |column: usize| {
             let name = &names[column];
             if first.iter().filter(|other| *other == name).count() > 1 {
-                let what =
-                    format!("two columns are called \"{name}\": rename the one that is not meant");
+                let what = format!("two columns are called \"{name}\": rename one of them");
                 return Err(rows.row(what));
             }
             by_name(&first, name).map_err(|what| rows.row(what))

@@ -74,7 +74,9 @@ impl Labels {
 
 /// The class that a cell means: 1, +1 and 1.0 are one class.
 pub(super) fn class_name(cell: &str) -> String {
-    number(cell).map_or_else(|_| cell.to_owned(), |value| value.to_string())
+    // In 64 bits: dates and identifiers have more digits than 32 bits hold.
+    let value = cell.parse::<f64>().ok().filter(|_| number(cell).is_ok());
+    value.map_or_else(|| cell.to_owned(), |value| value.to_string())
 }
 
 /// Names in order: by value if all are numbers, otherwise as text.
@@ -113,6 +115,9 @@ mod tests {
             (targets, names),
             (Targets::Class(vec![2, 1, 1, 1, 0]), ["-1", "9", "10"].map(String::from).to_vec())
         );
+        // Numbers with more digits than a 32-bit float has.
+        let (_, names) = read(LabelKind::Class, &["20230102", "20230101", "16777217", "16777216"]);
+        assert_eq!(names, ["16777216", "16777217", "20230101", "20230102"]);
         let (targets, names) = read(LabelKind::Binary, &["ill", "healthy", "ill"]);
         assert_eq!(
             (targets, names),

@@ -12,6 +12,8 @@ pub struct Learned {
     pub thetas: Option<Vec<Vec<f32>>>,
     /// How good it is, and how good the alternatives are; none without test samples.
     pub scores: Vec<Score>,
+    /// Why something of this is missing.
+    pub failed: Option<String>,
 }
 
 /// A setting that a file leaves open: its key, and the value that was chosen.

@@ -24,6 +24,8 @@ use crate::topology::{Layout, Weights, drawing};
 
 /// The name of the summary.
 const SUMMARY: &str = "summary.json";
+/// The file that was run, with everything that was chosen.
+const EXPERIMENT: &str = "experiment.toml";
 /// The name of the page.
 const PAGE: &str = "report.html";
 /// The name of what a study found.
@@ -91,8 +93,16 @@ impl Results<'_> {
 
 impl Outputs {
     /// The files of a run, but for its figures.
-    pub const RUN: [&str; 7] =
-        ["metrics.csv", "nodes.csv", SUMMARY, "state.json", Model::FILE, PAGE, "checkpoint.lopa"];
+    pub const RUN: [&str; 8] = [
+        "metrics.csv",
+        "nodes.csv",
+        SUMMARY,
+        "state.json",
+        Model::FILE,
+        EXPERIMENT,
+        PAGE,
+        "checkpoint.lopa",
+    ];
 
     /// Makes the folder, checks now that it can be written to, and keeps other commands out of it.
     ///
@@ -211,6 +221,8 @@ impl Outputs {
             .then(|| drawing::svg(weights, layout, &experiment.network.topology.to_string()));
         let configuration =
             toml::to_string(experiment).map_err(|error| self.failed(PAGE, error))?;
+        let moved = toml::to_string(&experiment.moved_to(&self.folder));
+        batch.add(EXPERIMENT, moved.map_err(|error| self.failed(EXPERIMENT, error))?);
         batch.add_report(&of_run(results, figures, network, configuration))?;
         batch.write()
     }

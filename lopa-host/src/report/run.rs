@@ -68,10 +68,12 @@ pub fn of_run(
         let chosen = chosen.collect::<Vec<_>>().join(", ");
         notes.push(format!("The file left these settings open, and they were chosen: {chosen}."));
     }
+    notes.extend(results.learned.and_then(|learned| learned.failed.clone()));
     let regression = experiment.problem.labels() == Some(LabelKind::Real);
     let scores = results.learned.map_or(&[][..], |learned| &learned.scores);
     let first = comparison(scores, regression).into_iter().collect();
-    let files = ["metrics.csv", "nodes.csv", "state.json", "summary.json"];
+    let files =
+        ["metrics.csv", "nodes.csv", "state.json", "summary.json", "model.json", "experiment.toml"];
     let there = |file: &&str| results.node_record.is_some() || *file != "nodes.csv";
     let files = files.into_iter().filter(there).map(str::to_owned).collect();
     let mut tables = vec![summary(record)];

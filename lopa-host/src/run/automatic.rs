@@ -54,19 +54,14 @@ impl Prepared {
         let problems = data.problems(&samples)?;
         if self.experiment.run.x0.is_none() {
             let start = self.best_start(&problems);
-            let value = match &start {
-                Start::Random { random } => format!("{{ random = {random} }}"),
-                Start::Number(x0) => x0.to_string(),
-                Start::File(path) => path.display().to_string(),
-            };
-            self.chosen.push(Chosen { key: "run.x0", value });
+            self.chosen.push(Chosen { key: "run.x0", value: start.to_string() });
             self.experiment.run.x0 = Some(start);
         }
         let search = Search { prepared: &self, samples: &samples, open: &open };
         let found = search.run(&problems)?;
         for key in open {
             let Some(value) = found.step(key) else { continue };
-            self.chosen.push(Chosen { key: in_table(key), value: value.to_string() });
+            self.chosen.push(Chosen { key: key.in_table(), value: value.to_string() });
         }
         self.experiment.algorithm = found;
         Ok(self)
@@ -138,18 +133,26 @@ impl Search<'_> {
     fn tested(&self, mut table: AlgorithmTable) -> Result<AlgorithmTable, RunError> {
         let Some(before) = self.loss(&table, 0)? else { return Ok(table) };
         for _ in 0..TESTS {
-            match self.loss(&table, self.prepared.experiment.run.iterations)? {
-                Some(after) if after <= before + 0.01 * before.abs() => break,
-                Some(_) => {}
-                None => {
-                    for key in [Key::Beta, Key::Lambda] {
-                        self.scale(&mut table, key, 0.5);
-                    }
+            let loss = self.loss(&table, self.prepared.experiment.run.iterations)?;
+            if loss.is_some_and(|after| after <= before + 0.01 * before.abs()) {
+                return Ok(table);
+            }
+            let mut smaller = table.clone();
+            self.scale(&mut smaller, Key::Alpha, 0.25);
+            if loss.is_none() {
+                for key in [Key::Beta, Key::Lambda] {
+                    self.scale(&mut smaller, key, 0.5);
                 }
             }
-            self.scale(&mut table, Key::Alpha, 0.25);
+            if smaller == table {
+                // What is wrong is given, and the run will report it.
+                return Ok(table);
+            }
+            table = smaller;
         }
-        Ok(table)
+        Err(RunError::Input(
+            "no step sizes were found with which the loss falls: set algorithm.alpha, beta and lambda yourself".into(),
+        ))
     }
 
     /// Looks for the alpha with the least loss after a short run, in steps of a factor of four.
@@ -232,14 +235,4 @@ fn steepest(problems: &[AnyProblem<'_>], x0: &[f32]) -> f64 {
 /// A number with two digits.
 fn rounded(value: f64) -> f32 {
     format!("{value:.1e}").parse().unwrap_or(value as f32)
-}
-
-const fn in_table(key: Key) -> &'static str {
-    match key {
-        Key::Beta => "algorithm.beta",
-        Key::Lambda => "algorithm.lambda",
-        Key::Gamma => "algorithm.gamma",
-        Key::Tau => "algorithm.tau",
-        _ => "algorithm.alpha",
-    }
 }

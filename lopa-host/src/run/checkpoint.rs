@@ -14,6 +14,7 @@ use crate::config::Experiment;
 use crate::metrics;
 use crate::network::Traffic;
 use crate::record::Record;
+use crate::report::Chosen;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
@@ -117,23 +118,28 @@ impl Standing {
 }
 
 /// Fills in what a file leaves open with what was chosen when the run began, so that it can be made longer: other settings
-/// might be chosen for more rounds. A checkpoint that cannot be read changes nothing; resuming reports it.
-pub fn settle(experiment: &mut Experiment, folder: &Path) {
-    let Ok(bytes) = std::fs::read(folder.join(NAME)) else { return };
-    let Some((standing, _)) = split(&bytes) else { return };
-    let Ok(began) = toml::from_str::<Experiment>(&standing.experiment) else { return };
-    if !experiment.is_open() {
-        return;
+/// might be chosen for more rounds. Returns what was chosen. A checkpoint that cannot be read changes nothing; resuming reports it.
+pub fn settle(experiment: &mut Experiment, folder: &Path) -> Vec<Chosen> {
+    let began = std::fs::read(folder.join(NAME)).ok();
+    let began = began.as_deref().and_then(split);
+    let began = began.and_then(|(standing, _)| toml::from_str(&standing.experiment).ok());
+    let (Some(began), true) = (began, experiment.is_open()) else { return Vec::new() };
+    let began: Experiment = began;
+    let mut chosen = Vec::new();
+    let run = &mut experiment.run;
+    if let (None, Some(start)) = (&run.x0, began.run.x0) {
+        chosen.push(Chosen { key: "run.x0", value: start.to_string() });
+        run.x0 = Some(start);
     }
+    run.refit = run.refit.or(began.run.refit);
+    run.baselines = run.baselines.or(began.run.baselines);
     for key in experiment.algorithm.open().collect::<Vec<_>>() {
         if let Some(step) = began.algorithm.step(key) {
+            chosen.push(Chosen { key: key.in_table(), value: step.to_string() });
             experiment.algorithm.set_step(key, step);
         }
     }
-    let run = &mut experiment.run;
-    run.x0 = run.x0.take().or(began.run.x0);
-    run.refit = run.refit.or(began.run.refit);
-    run.baselines = run.baselines.or(began.run.baselines);
+    chosen
 }
 
 /// The first table whose settings differ, and the keys that do.

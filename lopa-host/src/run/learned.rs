@@ -7,6 +7,7 @@
 //! all samples.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use lopa_core::batch::Batch;
 use lopa_core::problem::{Point, Problem};
@@ -37,52 +38,61 @@ struct Together {
 }
 
 impl Prepared {
-    /// What these nodes have learned, as far as the file asks for it.
-    ///
-    /// # Errors
-    /// An inner problem cannot be solved, because x is too far out.
-    pub fn learned<P>(&self, nodes: &[NodeView<'_, P>]) -> Result<Learned, RunError> {
-        let run = &self.experiment.run;
-        let (refit, baselines) = (run.refit == Some(true), run.baselines == Some(true));
-        let shards = self.material.shards();
-        // A fleet may have lost nodes, and a quadratic has no samples.
-        if nodes.len() != shards.len() || shards.is_empty() || !(refit || baselines) {
-            return Ok(Learned::default());
-        }
-        let title = self.experiment.algorithm.name.about().title;
+    /// What these nodes have learned, as far as the file asks for it; once `stop` is true, without what takes long. What could
+    /// not be computed is left out, and [`Learned::failed`] says why: the rest of the results does not depend on it.
+    #[must_use]
+    pub fn learned<P>(&self, nodes: &[NodeView<'_, P>], stop: Option<&AtomicBool>) -> Learned {
         let mut learned = Learned::default();
-        if refit {
-            let xs: Vec<&[f32]> = nodes.iter().map(|node| node.x).collect();
-            learned.thetas = Some(self.refitted(&xs)?);
+        if let Err(error) = self.learn_rest(nodes, stop, &mut learned) {
+            learned.failed = Some(error.to_string());
         }
-        if baselines {
-            let found = |node: &NodeView<'_, P>| (node.x.to_vec(), node.theta.to_vec());
-            let found = nodes.iter().map(found).collect();
-            let mut all = vec![(format!("{title}, after the last round"), found)];
-            if let Some(thetas) = &learned.thetas {
-                let refitted = nodes.iter().zip(thetas);
-                let refitted = refitted.map(|(node, own)| (node.x.to_vec(), own.clone()));
-                all.push((
-                    format!("{title}, fitted to all samples"),
-                    refitted.collect::<Vec<Model>>(),
-                ));
-            }
-            all.extend(self.alone_models()?.map(|models| ("each node alone".into(), models)));
-            all.extend(
-                self.common_model()?
-                    .map(|model| ("one model for all nodes".into(), vec![model; nodes.len()])),
-            );
-            for (name, models) in all {
-                learned.scores.extend(self.score(name, &models)?);
-            }
-        }
-        Ok(learned)
+        learned
     }
 
-    /// The best model of every node for its x, on all its samples.
-    fn refitted(&self, xs: &[&[f32]]) -> Result<Vec<Vec<f32>>, RunError> {
-        let fit = |(node, x): (usize, &&[f32])| self.together(&[node])?.fit(self, x);
-        xs.par_iter().enumerate().map(fit).collect()
+    fn learn_rest<P>(
+        &self,
+        nodes: &[NodeView<'_, P>],
+        stop: Option<&AtomicBool>,
+        learned: &mut Learned,
+    ) -> Result<(), RunError> {
+        let run = &self.experiment.run;
+        // A quadratic has no samples.
+        if self.material.shards().is_empty() {
+            return Ok(());
+        }
+        if run.refit == Some(true) {
+            let xs: Vec<(u32, &[f32])> = nodes.iter().map(|node| (node.id, node.x)).collect();
+            learned.thetas = Some(self.refitted(&xs)?);
+        }
+        // A fleet may have lost nodes.
+        if run.baselines != Some(true) || nodes.len() != self.material.shards().len() {
+            return Ok(());
+        }
+        let title = self.experiment.algorithm.name.about().title;
+        let with = |thetas: Vec<Vec<f32>>| -> Vec<Model> {
+            nodes.iter().zip(thetas).map(|(node, theta)| (node.x.to_vec(), theta)).collect()
+        };
+        let last = with(nodes.iter().map(|node| node.theta.to_vec()).collect());
+        learned.scores.extend(self.score(format!("{title}, after the last round"), &last)?);
+        if let Some(thetas) = &learned.thetas {
+            let refitted = with(thetas.clone());
+            learned
+                .scores
+                .extend(self.score(format!("{title}, fitted to all samples"), &refitted)?);
+        }
+        if let Some(models) = self.alone_models(stop)? {
+            learned.scores.extend(self.score("each node alone".into(), &models)?);
+        }
+        if let Some(model) = self.common_model(stop)? {
+            let models = vec![model; nodes.len()];
+            learned.scores.extend(self.score("one model for all nodes".into(), &models)?);
+        }
+        Ok(())
+    }
+
+    /// The best models of nodes for their x, each on all samples of its node.
+    fn refitted(&self, xs: &[(u32, &[f32])]) -> Result<Vec<Vec<f32>>, RunError> {
+        xs.par_iter().map(|(node, x)| self.together(&[*node as usize])?.fit(self, x)).collect()
     }
 
     /// The best model of a node for its x, on all its samples; none if the file does not ask for it.
@@ -92,23 +102,24 @@ impl Prepared {
     pub fn refitted_node(&self, node: u32, x: &[f32]) -> Result<Option<Vec<f32>>, RunError> {
         let there = (node as usize) < self.material.shards().len();
         let wanted = there && self.experiment.run.refit == Some(true);
-        wanted.then(|| self.together(&[node as usize])?.fit(self, x)).transpose()
+        Ok(if wanted { self.refitted(&[(node, x)])?.pop() } else { None })
     }
 
     /// What each node learns alone; none if that diverges.
-    fn alone_models(&self) -> Result<Option<Vec<Model>>, RunError> {
+    fn alone_models(&self, stop: Option<&AtomicBool>) -> Result<Option<Vec<Model>>, RunError> {
         let nodes: Vec<usize> = (0..self.material.shards().len()).collect();
         if self.experiment.problem.has_strengths() {
             let fit = |node: &usize| self.with_one_strength(&self.together(&[*node])?);
             return nodes.par_iter().map(fit).collect::<Result<_, _>>().map(Some);
         }
-        let Some(xs) = self.alone().without_neighbours()? else { return Ok(None) };
-        let thetas = self.refitted(&xs.iter().map(|x| &x[..]).collect::<Vec<_>>())?;
+        let Some(xs) = self.alone().without_neighbours(stop)? else { return Ok(None) };
+        let numbered: Vec<(u32, &[f32])> = (0..).zip(xs.iter().map(|x| &x[..])).collect();
+        let thetas = self.refitted(&numbered)?;
         Ok(Some(xs.into_iter().zip(thetas).collect()))
     }
 
     /// What one node with the samples of all would learn; none if that diverges.
-    fn common_model(&self) -> Result<Option<Model>, RunError> {
+    fn common_model(&self, stop: Option<&AtomicBool>) -> Result<Option<Model>, RunError> {
         let nodes: Vec<usize> = (0..self.material.shards().len()).collect();
         let together = self.together(&nodes)?;
         if self.experiment.problem.has_strengths() {
@@ -118,15 +129,18 @@ impl Prepared {
         let (train, validation) = (train.clone(), validation.clone());
         let shard = Shard { train, validation, test: None, standard: None };
         let material = Arc::new(Material::Samples(vec![shard], self.material.label_kind()));
-        let xs = Self { material, ..self.alone() }.without_neighbours()?;
+        let xs = Self { material, ..self.alone() }.without_neighbours(stop)?;
         let Some(x) = xs.and_then(|mut xs| xs.pop()) else { return Ok(None) };
         let theta = together.fit(self, &x)?;
         Ok(Some((x, theta)))
     }
 
     /// x of every node of a network without links, after all rounds. Step sizes that are right for nodes that learn together
-    /// may be too large for one that learns alone: they are reduced until the loss does not grow. None if it always does.
-    fn without_neighbours(&self) -> Result<Option<Vec<Vec<f32>>>, RunError> {
+    /// may be too large for one that learns alone: they are reduced until the loss does not grow. None if it always does, or it was stopped.
+    fn without_neighbours(
+        &self,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Option<Vec<Vec<f32>>>, RunError> {
         let mut network = self.with(|experiment| {
             let run = &mut experiment.run;
             run.record_every = run.iterations;
@@ -134,7 +148,10 @@ impl Prepared {
             experiment.links = None;
         })?;
         for _ in 0..TRIES {
-            if let Ok(outcome) = network.run(Options::default(), |_| ()) {
+            if let Ok(outcome) = network.run(Options { stop, ..Options::default() }, |_| ()) {
+                if !outcome.finished {
+                    return Ok(None);
+                }
                 let losses: Vec<_> =
                     outcome.record.rows().iter().filter_map(|row| row[1]).collect();
                 if losses.last() <= losses.first() {
@@ -163,9 +180,12 @@ impl Prepared {
         let shards: Vec<_> = nodes.iter().map(|node| &self.material.shards()[*node]).collect();
         let train: Vec<&Table> = shards.iter().map(|shard| &shard.train).collect();
         let validation: Vec<&Table> = shards.iter().map(|shard| &shard.validation).collect();
+        // A model that adapts in one step is meant for training samples, unless the file says otherwise.
+        let train_only =
+            self.experiment.problem.adapts() && self.experiment.run.refit != Some(true);
         let both = match self.experiment.data.validation() {
-            Validation::Same => train.clone(),
-            Validation::Part(_) => [&train[..], &validation].concat(),
+            Validation::Part(_) if !train_only => [&train[..], &validation].concat(),
+            _ => train.clone(),
         };
         let joined = |tables: &[&Table]| Table::joined(tables).map_err(input);
         Ok(Together {

@@ -145,6 +145,12 @@ impl Prepared {
         &self.experiment
     }
 
+    /// The same for a file whose open settings were chosen before.
+    #[must_use]
+    pub fn with_chosen(self, chosen: Vec<Chosen>) -> Self {
+        Self { chosen: [chosen, self.chosen].concat(), ..self }
+    }
+
     /// What the file leaves open and was chosen, in addition to what it says.
     #[must_use]
     pub fn chosen(&self) -> &[Chosen] {
@@ -409,10 +415,13 @@ impl Prepared {
         match driven {
             Ok(finished) => {
                 let mut learned = Learned::default();
-                if finished && outputs.is_some() {
-                    learned = self.learned(&network.nodes())?;
-                }
+                // First the results: what follows may take long.
                 run.write(&*network, finished, &learned, None)?;
+                let more = [self.experiment.run.refit, self.experiment.run.baselines];
+                if finished && outputs.is_some() && more.contains(&Some(true)) {
+                    learned = self.learned(&network.nodes(), stop);
+                    run.write(&*network, finished, &learned, None)?;
+                }
                 let (record, node_record) = (run.record, run.nodes);
                 let (round, losses) = (network.round(), network.losses());
                 Ok(Outcome { record, node_record, round, finished, losses, learned, network })

@@ -143,7 +143,7 @@ impl Emulation {
         let measured = measure(prepared, &readings, &reference, same, seconds)?;
         let (value, note) = (serde_json::to_value(&account).map_err(Failure::run)?, account.note());
         let nodes = measured.views();
-        let learned = prepared.learned(&nodes)?;
+        let learned = prepared.learned(&nodes, Some(stop));
         let results = Results {
             learned: Some(&learned),
             node_record: experiment.run.per_node.then_some(&measured.node_record),

@@ -208,7 +208,11 @@ impl Read {
         let states = States { iteration, at_rest: Some(at_rest), nodes };
         let refit =
             |(id, reading): &(u32, Reading)| prepared.refitted_node(*id, &reading.variables[0]);
-        let refitted = readings.iter().map(refit).collect::<Result<Vec<_>, _>>()?;
+        let refitted = readings.iter().map(refit).collect::<Result<Vec<_>, _>>();
+        let refitted = refitted.unwrap_or_else(|error| {
+            tell(format_args!("lopa: {error}; model.json has the models of the boards instead"));
+            vec![None; readings.len()]
+        });
         let learned = readings.iter().zip(&refitted).map(|((id, reading), refitted)| {
             let [x, theta, ..] = &reading.variables;
             Variables { id: *id, x, theta: refitted.as_ref().unwrap_or(theta) }

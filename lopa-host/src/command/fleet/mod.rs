@@ -9,10 +9,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use lopa_host::chips::Board;
+use lopa_host::config::Experiment;
 use lopa_host::fleet::ConnectError;
 use lopa_host::fleet::image::{self, ImageError};
 
-use super::{Failure, prepared, tell};
+use super::{Failure, complete, tell};
 use emulate::Emulation;
 
 /// Runs a network on boards, emulated or real.
@@ -98,7 +99,16 @@ impl From<ConnectError> for Failure {
 impl FleetCommand {
     /// Runs the command.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let prepared = prepared(&self.file)?;
+        let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
+        if experiment.is_open() && self.action.is_some() {
+            // Every command would choose again, and boards must not be told anything else than when they were flashed.
+            return Err(Failure::input(format!(
+                "{file} leaves step sizes open: run it once with `lopa run {file} --out DIR`, and use DIR/experiment.toml, \
+                 which has them, for real boards",
+                file = self.file.display()
+            )));
+        }
+        let prepared = complete(experiment)?;
         match (&self.action, self.emulation.emulate) {
             (None, true) => self.emulation.run(&self.file, &prepared),
             (None, false) => Err(Failure::input(
