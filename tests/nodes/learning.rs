@@ -6,7 +6,7 @@ use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Layout, patient};
 use lopa_tests::real_data::{data_set, find};
 
-use super::{PATIENT, assert_simulated_bits, fleet, prepared, run};
+use super::{PATIENT, assert_simulated_bits, described, fleet, prepared, run};
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
@@ -57,22 +57,10 @@ fn boards_standardise_raw_readings_themselves() {
         text += &format!("{a},{b},{c},7,{state}\n");
     }
     std::fs::write(&file, text).unwrap();
-    let prepared = prepared(&format!(
-        r#"
-        network = {{ nodes = 3, topology = "path" }}
-        problem = {{ kind = "logistic" }}
-        data = {{ file = {file:?} }}
-        run = {{ iterations = 60, seed = 5, x0 = -4.0, checkpoint_every = 20 }}
-        [algorithm]
-        name = "lopa-gt"
-        alpha = 0.5
-        beta = 0.3
-        lambda = 0.3
-        gamma = 0.5
-        tau = 0.7
-        batch = 8
-        "#
-    ));
+    let text = described(3, "path", 60);
+    let data = "features = 24, relevant = 6, samples = 20";
+    assert!(text.contains(data), "{text}");
+    let prepared = prepared(&text.replace(data, &format!("file = {file:?}")));
     let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
     for blob in &layout.blobs {
         let loaded = Loaded::new(blob);

@@ -56,5 +56,6 @@ pub use fresh::Fresh;
 pub use partition::{LabelRatio, Partition};
 pub use shard::Shard;
 pub use source::{DataTable, Source, Validation};
+pub(crate) use standard::scale;
 pub use standard::{Standard, standardise};
 pub use table::{Class, Owners, Table, Targets, Values};

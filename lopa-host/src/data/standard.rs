@@ -84,12 +84,7 @@ impl Standard {
     #[must_use]
     pub fn scales(&self) -> Vec<Scale> {
         let pairs = self.mean.iter().copied().zip(self.deviation.iter().copied());
-        let scale = |(mean, deviation): (f64, f64)| {
-            // The inverse of a deviation below all normal floats is beyond the largest one.
-            let factor = (1.0 / deviation).min(f64::from(f32::MAX)) as f32;
-            Scale { offset: mean as f32, factor: if deviation > 0.0 { factor } else { 0.0 } }
-        };
-        pairs.chain([self.target]).map(scale).collect()
+        pairs.chain([self.target]).map(|(mean, deviation)| scale(mean, deviation)).collect()
     }
 
     /// Standardises a table. Features that did not change in training become 0.
@@ -100,6 +95,13 @@ impl Standard {
         same_width(self.mean.len(), table.width())?;
         table.scale(&self.scales())
     }
+}
+
+/// The scale that numbers with this mean and deviation are learned with; those that do not change become 0.
+pub(crate) fn scale(mean: f64, deviation: f64) -> Scale {
+    // The inverse of a deviation below all normal floats is beyond the largest one.
+    let factor = (1.0 / deviation).min(f64::from(f32::MAX)) as f32;
+    Scale { offset: mean as f32, factor: if deviation > 0.0 { factor } else { 0.0 } }
 }
 
 /// The mean and the deviation, 0 and 1 of no numbers; the deviation of equal numbers is 1.

@@ -5,6 +5,7 @@ use super::centred::centred;
 use super::largest::{largest, largest_share};
 use super::sigmoid::sigmoid;
 use super::{Model, ModelError, NodeModel, Scaling, Target};
+use crate::data::scale;
 
 /// The model of one node for the numbers of a file, in 32-bit floats. The weights are computed in 64 bits and rounded once.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,13 +120,10 @@ impl Inputs {
         let (width, intercept) = (model.width(), model.intercept);
         match &model.scaling {
             Some(Scaling { mean, deviation }) => {
-                // Rounded as they were for learning. A feature that did not change became 0.
-                let factor = |deviation: &f64| match *deviation > 0.0 {
-                    true => f64::from((1.0 / deviation) as f32),
-                    false => 0.0,
-                };
-                let factor = deviation.iter().map(factor).collect();
-                Self { factor, offsets: mean.iter().map(|mean| *mean as f32).collect(), intercept }
+                let scales = mean.iter().zip(deviation).map(|(mean, own)| scale(*mean, *own));
+                let (offsets, factor) =
+                    scales.map(|scale| (scale.offset, f64::from(scale.factor))).unzip();
+                Self { factor, offsets, intercept }
             }
             None => {
                 let factor = if model.pixels { 1.0 / 255.0 } else { 1.0 };

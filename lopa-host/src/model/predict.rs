@@ -129,19 +129,13 @@ impl Predictions {
     /// A CSV file: what is predicted, and for classes its probability and the scores. Floats read back to the same bits.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut text = self.header_line();
+        let mut text = csv::line(self.header.iter().map(|name| cell(name)));
         for Prediction { label, probability, scores } in &self.rows {
             let scores = probability.map_or(&[][..], |_| scores);
             let numbers = probability.iter().chain(scores).map(ToString::to_string);
             text += &csv::line(std::iter::once(cell(label)).chain(numbers));
         }
         text
-    }
-
-    /// The first line of it.
-    #[must_use]
-    pub fn header_line(&self) -> String {
-        csv::line(self.header.iter().map(|name| cell(name)))
     }
 }
 

@@ -10,8 +10,8 @@ use crate::numerics::number;
 use crate::numerics::vector::mean;
 use crate::plot::{Chart, HeatMap, Level, Levels, Line, Palette, Panel};
 
-/// The most values beside their names.
-const MOST_NAMED: usize = 40;
+/// The most values beside their names; more are drawn as a curve.
+pub(super) const MOST_NAMED: usize = 40;
 /// How many of more values have names.
 const FEW: usize = 24;
 /// The most pictures of units.

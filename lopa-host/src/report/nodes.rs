@@ -3,14 +3,12 @@
 use lopa_core::problem::{Point, Problem};
 use lopa_core::problems::AnyProblem;
 
+use super::learned::MOST_NAMED;
 use super::{Drawing, Figure, Results};
 use crate::algorithms::NodeView;
 use crate::metrics::{Metric, accuracy};
 use crate::numerics::vector::mean;
 use crate::plot::{Chart, Level, Levels, Line};
-
-/// The most nodes beside their names; more are drawn as a curve.
-const MOST_NAMED: usize = 40;
 
 /// The largest distance of any element of a node's x from its mean over nodes.
 pub(super) fn disagreement(nodes: &[NodeView<'_, AnyProblem<'_>>]) -> f64 {

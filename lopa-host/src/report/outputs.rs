@@ -250,17 +250,17 @@ impl Outputs {
 /// Why the run whose results are in a folder diverged, if it did.
 #[must_use]
 pub fn diverged(folder: &Path) -> Option<String> {
-    let text = fs::read(folder.join(SUMMARY)).ok()?;
-    let summary: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    Some(summary.get("diverged")?.as_str()?.to_owned())
+    Some(summary(folder)?.get("diverged")?.as_str()?.to_owned())
 }
 
 /// The experiment whose results are in a folder, as `summary.json` has it.
 #[must_use]
 pub fn experiment(folder: &Path) -> Option<serde_json::Value> {
-    let text = fs::read(folder.join(SUMMARY)).ok()?;
-    let mut summary: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    Some(summary.get_mut("experiment")?.take())
+    Some(summary(folder)?.get_mut("experiment")?.take())
+}
+
+fn summary(folder: &Path) -> Option<serde_json::Value> {
+    serde_json::from_slice(&fs::read(folder.join(SUMMARY)).ok()?).ok()
 }
 
 /// Refuses a name that a file of someone else has.

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use super::material::problem;
 use super::{Material, Options, Prepared, RunError, input, strength};
 use crate::algorithms::NodeView;
+use crate::config::Experiment;
 use crate::data::{Shard, Table, Validation};
 use crate::exact;
 use crate::metrics::{Choice, Metric, NodeSamples, accuracy};
@@ -33,8 +34,6 @@ type Model = (Vec<f32>, Vec<f32>);
 struct Together {
     train: Table,
     validation: Table,
-    /// Both.
-    all: Table,
 }
 
 impl Prepared {
@@ -92,7 +91,7 @@ impl Prepared {
 
     /// The best models of nodes for their x, each on all samples of its node.
     fn refitted(&self, xs: &[(u32, &[f32])]) -> Result<Vec<Vec<f32>>, RunError> {
-        xs.par_iter().map(|(node, x)| self.together(&[*node as usize])?.fit(self, x)).collect()
+        xs.par_iter().map(|(node, x)| self.fit(&[*node as usize], x)).collect()
     }
 
     /// The best model of a node for its x, on all its samples; none if the file does not ask for it.
@@ -109,7 +108,7 @@ impl Prepared {
     fn alone_models(&self, stop: Option<&AtomicBool>) -> Result<Option<Vec<Model>>, RunError> {
         let nodes: Vec<usize> = (0..self.material.shards().len()).collect();
         if self.experiment.problem.has_strengths() {
-            let fit = |node: &usize| self.with_one_strength(&self.together(&[*node])?);
+            let fit = |node: &usize| self.with_one_strength(&[*node]);
             return nodes.par_iter().map(fit).collect::<Result<_, _>>().map(Some);
         }
         let Some(xs) = self.alone().without_neighbours(stop)? else { return Ok(None) };
@@ -121,17 +120,15 @@ impl Prepared {
     /// What one node with the samples of all would learn; none if that diverges.
     fn common_model(&self, stop: Option<&AtomicBool>) -> Result<Option<Model>, RunError> {
         let nodes: Vec<usize> = (0..self.material.shards().len()).collect();
-        let together = self.together(&nodes)?;
         if self.experiment.problem.has_strengths() {
-            return self.with_one_strength(&together).map(Some);
+            return self.with_one_strength(&nodes).map(Some);
         }
-        let Together { train, validation, .. } = &together;
-        let (train, validation) = (train.clone(), validation.clone());
+        let Together { train, validation } = self.together(&nodes)?;
         let shard = Shard { train, validation, test: None, standard: None };
         let material = Arc::new(Material::Samples(vec![shard], self.material.label_kind()));
         let xs = Self { material, ..self.alone() }.without_neighbours(stop)?;
         let Some(x) = xs.and_then(|mut xs| xs.pop()) else { return Ok(None) };
-        let theta = together.fit(self, &x)?;
+        let theta = self.fit(&nodes, &x)?;
         Ok(Some((x, theta)))
     }
 
@@ -167,32 +164,45 @@ impl Prepared {
     }
 
     /// The model with the best strength that is the same for all features.
-    fn with_one_strength(&self, together: &Together) -> Result<Model, RunError> {
+    fn with_one_strength(&self, nodes: &[usize]) -> Result<Model, RunError> {
+        let together = self.together(nodes)?;
         let problem = together.problem(self)?;
         let outer = problem.dimensions().outer;
         let best = strength::best(&[problem], |x0| self.constant(x0, outer));
         let x = self.constant(best, outer);
-        let theta = together.fit(self, &x)?;
+        let theta = self.fit(nodes, &x)?;
         Ok((x, theta))
     }
 
     fn together(&self, nodes: &[usize]) -> Result<Together, RunError> {
-        let shards: Vec<_> = nodes.iter().map(|node| &self.material.shards()[*node]).collect();
-        let train: Vec<&Table> = shards.iter().map(|shard| &shard.train).collect();
-        let validation: Vec<&Table> = shards.iter().map(|shard| &shard.validation).collect();
+        let train = self.joined(nodes, &[|shard| &shard.train])?;
+        let validation = self.joined(nodes, &[|shard| &shard.validation])?;
+        Ok(Together { train, validation })
+    }
+
+    /// All samples of nodes that a model is fitted to.
+    fn all_samples(&self, nodes: &[usize]) -> Result<Table, RunError> {
+        let Experiment { problem, data, run, .. } = &self.experiment;
         // A model that adapts in one step is meant for training samples, unless the file says otherwise.
-        let train_only =
-            self.experiment.problem.adapts() && self.experiment.run.refit != Some(true);
-        let both = match self.experiment.data.validation() {
-            Validation::Part(_) if !train_only => [&train[..], &validation].concat(),
-            _ => train.clone(),
-        };
-        let joined = |tables: &[&Table]| Table::joined(tables).map_err(input);
-        Ok(Together {
-            train: joined(&train)?,
-            validation: joined(&validation)?,
-            all: joined(&both)?,
-        })
+        let train_only = problem.adapts() && run.refit != Some(true);
+        let both = data.validation() != Validation::Same && !train_only;
+        let parts: [fn(&Shard) -> &Table; 2] = [|shard| &shard.train, |shard| &shard.validation];
+        self.joined(nodes, &parts[..1 + usize::from(both)])
+    }
+
+    /// These parts of what nodes have, part by part.
+    fn joined(&self, nodes: &[usize], parts: &[fn(&Shard) -> &Table]) -> Result<Table, RunError> {
+        let shards = || nodes.iter().map(|node| &self.material.shards()[*node]);
+        let tables: Vec<&Table> = parts.iter().flat_map(|part| shards().map(part)).collect();
+        Table::joined(&tables).map_err(input)
+    }
+
+    /// The best model for an x, on all samples of nodes.
+    fn fit(&self, nodes: &[usize], x: &[f32]) -> Result<Vec<f32>, RunError> {
+        let table = self.all_samples(nodes)?;
+        let all = table.samples(self.material.label_kind()).map_err(input)?;
+        let solution = exact::solve(&self.problem_of(all, all)?, x, None);
+        Ok(solution.map_err(|error| input(format!("cannot fit a model: {error}")))?.theta)
     }
 
     /// How good models are on the nodes' own test samples; none if no node has any.
@@ -229,13 +239,5 @@ impl Together {
         let kind = prepared.material.label_kind();
         let samples = |table| Table::samples(table, kind).map_err(input);
         prepared.problem_of(samples(&self.train)?, samples(&self.validation)?)
-    }
-
-    /// The best model for an x, on all samples.
-    fn fit(&self, prepared: &Prepared, x: &[f32]) -> Result<Vec<f32>, RunError> {
-        let all = self.all.samples(prepared.material.label_kind()).map_err(input)?;
-        let problem = prepared.problem_of(all, all)?;
-        let solution = exact::solve(&problem, x, None);
-        Ok(solution.map_err(|error| input(format!("cannot fit a model: {error}")))?.theta)
     }
 }
