@@ -3,6 +3,9 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "simd")]
+extern crate std;
+
 // 80-bit registers round twice, wherever the compiler happens to spill them.
 #[cfg(any(all(target_arch = "x86", not(target_feature = "sse2")), target_arch = "m68k"))]
 compile_error!(

@@ -8,7 +8,7 @@
 //! mean a different trajectory, so all nodes of a fleet must be built alike: [`KIND`] is the implementation of a build, and
 //! neighbours compare [`IDENTITY`].
 
-use crate::vector::LANES;
+use crate::vector::{LANES, WRITTEN_OUT};
 use crate::widest::{self, Work};
 
 /// Which implementation computes [`exp`] and [`ln`].
@@ -61,6 +61,7 @@ pub fn exp_all(a: &[f32], out: &mut [f32]) {
     if IN_LANES {
         widest::run(ExpAll(a, out));
     } else {
+        let exp = |a| if WRITTEN_OUT && is_usual(a) { exp_of_usual(a) } else { exp(a) };
         out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
     }
 }
@@ -114,9 +115,13 @@ fn exp_of_usual(a: f32) -> f32 {
     // e^a = 2^k e^x, with x within half a ln 2.
     let sign = if a < 0.0 { -1.0 } else { 1.0 };
     let scaled = INV_LN2 * a + 0.5 * sign;
-    // Truncate by adding a large number and subtracting it again: a cast would not vectorise.
-    let round = (scaled + LARGE) - LARGE;
-    let far = if round.abs() > scaled.abs() { round - sign } else { round };
+    let far = if cfg!(target_pointer_width = "32") {
+        scaled as i32 as f32
+    } else {
+        // Truncate by adding a large number and subtracting it again: a cast would not vectorise.
+        let round = (scaled + LARGE) - LARGE;
+        if round.abs() > scaled.abs() { round - sign } else { round }
+    };
     let near = if size > 0x3eb1_7218 { sign } else { 0.0 };
     let k = if size > 0x3f85_1592 { far } else { near };
     let hi = a - k * LN2_HI;
@@ -185,6 +190,48 @@ pub fn sigmoid_with_slope(a: f32) -> (f32, f32) {
     let tail = exp(-a.abs());
     let whole = 1.0 + tail;
     ((if a >= 0.0 { 1.0 } else { tail }) / whole, tail / (whole * whole))
+}
+
+/// e to the power of minus the size of each element.
+#[inline(always)]
+fn tails<const N: usize>(a: [f32; N]) -> [f32; N] {
+    let mut tails = a;
+    for tail in &mut tails {
+        *tail = -tail.abs();
+    }
+    if IN_LANES && tails.iter().fold(true, |usual, &a| usual & is_usual(a)) {
+        let mut all = [0.0; N];
+        for i in 0..N {
+            all[i] = exp_of_usual(tails[i]);
+        }
+        return all;
+    }
+    for tail in &mut tails {
+        *tail = exp(*tail);
+    }
+    tails
+}
+
+/// [`sigmoid`] of every element, bit for bit.
+#[inline(always)]
+pub(crate) fn sigmoids<const N: usize>(a: [f32; N]) -> [f32; N] {
+    let mut sigmoids = tails(a);
+    for (sigmoid, a) in sigmoids.iter_mut().zip(a) {
+        let tail = *sigmoid;
+        *sigmoid = (if a >= 0.0 { 1.0 } else { tail }) / (1.0 + tail);
+    }
+    sigmoids
+}
+
+/// The derivative of [`sigmoid_with_slope`] at every element, bit for bit.
+#[inline(always)]
+pub(crate) fn slopes_of_sigmoid<const N: usize>(a: [f32; N]) -> [f32; N] {
+    let mut slopes = tails(a);
+    for slope in &mut slopes {
+        let whole = 1.0 + *slope;
+        *slope /= whole * whole;
+    }
+    slopes
 }
 
 /// ln(1 + e^a).

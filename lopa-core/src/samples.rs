@@ -4,12 +4,15 @@
 //! `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`. With [`Samples::standardised`] every
 //! feature has an offset and a factor of its own, so that raw readings in different units can be learned from as they are.
 
+mod block;
 mod each;
+mod filled;
+mod row;
+
+pub(crate) use block::{BLOCK, Block, Room};
+pub use row::Row;
 
 use bytemuck::{Pod, Zeroable};
-
-use crate::vector;
-use crate::widest::{self, Work};
 
 /// The features of a set of samples, row after row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,6 +135,8 @@ pub enum SamplesError {
     },
     /// The scale is zero or not finite, the offset is not finite, or there is not one of each for every feature.
     Scaling,
+    /// Marks are not those of the samples.
+    Marks,
 }
 
 impl core::fmt::Display for SamplesError {
@@ -150,6 +155,7 @@ impl core::fmt::Display for SamplesError {
                 "scale must be finite and not zero, offset must be finite; if features have their own, one of each is \
                  needed for every feature"
             ),
+            Self::Marks => write!(f, "these are marks of other samples: write them with `mark`"),
         }
     }
 }
@@ -169,6 +175,14 @@ pub enum Scaling<'a> {
     },
     /// One scale for each feature, and one after them for real targets: see [`Samples::standardised`].
     Each(&'a [Scale]),
+}
+
+/// Reads a raw number without its scale. A function, so that loops over it exist only once.
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
+fn minus<T: Into<f32>>(offset: f32) -> impl Fn(T) -> f32 {
+    #[cfg_attr(feature = "simd", inline(always))]
+    move |raw| raw.into() - offset
 }
 
 /// The offset and the factor of one number: its value is `(raw - offset) * factor`, rounded after each operation.
@@ -218,6 +232,8 @@ pub struct Samples<'a> {
     labels: Labels<'a>,
     width: usize,
     scaling: Scaling<'a>,
+    /// Marks of chunks with anything but zeros: see [`Samples::marked`]; empty if there are none.
+    filled: &'a [u64],
 }
 
 impl<'a> Samples<'a> {
@@ -254,7 +270,7 @@ impl<'a> Samples<'a> {
             return Err(SamplesError::Feature { row: at.checked_div(width).unwrap_or(0) });
         }
         let scaling = Scaling::Common { scale: 1.0, offset: 0.0 };
-        Ok(Self { features, labels, width, scaling })
+        Ok(Self { features, labels, width, scaling, filled: &[] })
     }
 
     /// Makes a feature's value `scale * (raw - offset)`.
@@ -266,6 +282,7 @@ impl<'a> Samples<'a> {
             return Err(SamplesError::Scaling);
         }
         self.scaling = Scaling::Common { scale, offset };
+        self.filled = &[];
         Ok(self)
     }
 
@@ -294,6 +311,7 @@ impl<'a> Samples<'a> {
             return Err(SamplesError::Scaling);
         }
         self.scaling = Scaling::Each(scales);
+        self.filled = &[];
         if let Some(row) = (0..self.len()).find(|row| !self.label(*row).is_finite()) {
             return Err(SamplesError::Label { row });
         }
@@ -371,19 +389,6 @@ impl<'a> Samples<'a> {
         Row { raw, scaling: self.scaling }
     }
 
-    /// The features of several samples; `None` if one of them is beyond the end, or if features have scalings of their own:
-    /// only chips learn from such samples, and chips read one row at a time.
-    #[inline]
-    pub(crate) fn rows<const B: usize>(&self, indices: [usize; B]) -> Option<Rows<'a, B>> {
-        let Scaling::Common { scale, offset } = self.scaling else { return None };
-        let raw = match self.features {
-            Features::U8(raw) => Block::U8(cut_all(raw, self.width, indices)?),
-            Features::I8(raw) => Block::I8(cut_all(raw, self.width, indices)?),
-            Features::F32(raw) => Block::F32(cut_all(raw, self.width, indices)?),
-        };
-        Some(Rows { raw, scale, offset })
-    }
-
     /// The label of sample `index` as a number: -1 or +1, the class, or the target; 0 beyond the end.
     #[inline]
     #[must_use]
@@ -414,152 +419,6 @@ impl<'a> Samples<'a> {
             Labels::Real(_) => 0,
         }
     }
-}
-
-/// The features of one sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Row<'a> {
-    raw: Features<'a>,
-    scaling: Scaling<'a>,
-}
-
-impl<'a> Row<'a> {
-    /// A row of floats without scaling, for a prediction on a fresh reading.
-    #[must_use]
-    pub const fn new(features: &'a [f32]) -> Self {
-        Self { raw: Features::F32(features), scaling: Scaling::Common { scale: 1.0, offset: 0.0 } }
-    }
-
-    /// The scalar product with `weights`.
-    #[inline]
-    #[must_use]
-    pub fn dot(&self, weights: &[f32]) -> f32 {
-        let (scale, offset) = match self.scaling {
-            Scaling::Common { scale, offset } => (scale, offset),
-            Scaling::Each(scales) => return self.raw.dot_scaled(scales, weights),
-        };
-        let raw = match self.raw {
-            Features::U8(raw) => vector::reduce(raw, weights, |r, w| (f32::from(r) - offset) * w),
-            Features::I8(raw) => vector::reduce(raw, weights, |r, w| (f32::from(r) - offset) * w),
-            Features::F32(raw) => vector::reduce(raw, weights, |r, w| (r - offset) * w),
-        };
-        scale * raw
-    }
-
-    /// The scalar products with the first `out.len()` vectors, each with the bits of [`Row::dot`].
-    #[inline]
-    pub(crate) fn dot_each<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>, out: &mut [f32]) {
-        widest::run(DotEach { row: *self, vectors, out });
-    }
-
-    /// `out += factor * row`.
-    #[inline]
-    pub fn add_scaled(&self, factor: f32, out: &mut [f32]) {
-        let (factor, offset) = match self.scaling {
-            Scaling::Common { scale, offset } => (factor * scale, offset),
-            Scaling::Each(scales) => return self.raw.add_to(scales, factor, out),
-        };
-        match self.raw {
-            Features::U8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
-            Features::I8(raw) => vector::add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
-            Features::F32(raw) => vector::add_terms(out, raw, |r| factor * (r - offset)),
-        }
-    }
-}
-
-/// How many vectors a row is multiplied with at once: their sums do not wait for each other, and the row's values are
-/// converted once for all of them. A chip gains nothing from it.
-const VECTORS: usize = if vector::BLOCK == 1 { 1 } else { 4 };
-
-struct DotEach<'a, 'o, I> {
-    row: Row<'a>,
-    vectors: I,
-    out: &'o mut [f32],
-}
-
-impl<'v, I: Iterator<Item = &'v [f32]>> Work for DotEach<'_, '_, I> {
-    type Output = ();
-
-    #[cfg_attr(feature = "simd", inline(always))]
-    #[cfg_attr(not(feature = "simd"), inline)]
-    fn run(self) {
-        let Self { row, mut vectors, mut out } = self;
-        if VECTORS > 1
-            && let Scaling::Common { scale, offset } = row.scaling
-        {
-            let raw = match row.raw {
-                Features::U8(raw) => Block::U8([raw]),
-                Features::I8(raw) => Block::I8([raw]),
-                Features::F32(raw) => Block::F32([raw]),
-            };
-            let rows = Rows { raw, scale, offset };
-            let (blocks, rest) = out.as_chunks_mut::<VECTORS>();
-            for block in blocks {
-                let mut own: [&[f32]; VECTORS] = [&[]; VECTORS];
-                own.iter_mut().zip(&mut vectors).for_each(|(own, vector)| *own = vector);
-                [*block] = rows.dots(own);
-            }
-            out = rest;
-        }
-        for (out, vector) in out.iter_mut().zip(vectors) {
-            *out = row.dot(vector);
-        }
-    }
-}
-
-/// Several rows at once, with the bits of one after the other.
-pub(crate) struct Rows<'a, const B: usize> {
-    raw: Block<'a, B>,
-    scale: f32,
-    offset: f32,
-}
-
-enum Block<'a, const B: usize> {
-    U8([&'a [u8]; B]),
-    I8([&'a [i8]; B]),
-    F32([&'a [f32]; B]),
-}
-
-impl<const B: usize> Rows<'_, B> {
-    /// The scalar products of each row with each of the vectors.
-    #[cfg_attr(feature = "simd", inline(always))]
-    #[cfg_attr(not(feature = "simd"), inline)]
-    pub(crate) fn dots<const V: usize>(&self, vectors: [&[f32]; V]) -> [[f32; V]; B] {
-        let offset = self.offset;
-        let raw = match self.raw {
-            // Images have no offset: subtracting zero from a whole number can be left out.
-            Block::U8(rows) if offset == 0.0 => vector::reduce_block(rows, vectors, f32::from),
-            Block::U8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
-            Block::I8(rows) => vector::reduce_block(rows, vectors, |r| f32::from(r) - offset),
-            Block::F32(rows) => vector::reduce_block(rows, vectors, |r| r - offset),
-        };
-        raw.map(|row| row.map(|raw| self.scale * raw))
-    }
-
-    /// `out += factor * row`, row after row.
-    #[cfg_attr(feature = "simd", inline(always))]
-    #[cfg_attr(not(feature = "simd"), inline)]
-    pub(crate) fn add_scaled(&self, factors: [f32; B], out: &mut [f32]) {
-        let (factors, offset) = (factors.map(|factor| factor * self.scale), self.offset);
-        match self.raw {
-            Block::U8(rows) if offset == 0.0 => vector::add_block(out, rows, factors, f32::from),
-            Block::U8(rows) => vector::add_block(out, rows, factors, |r| f32::from(r) - offset),
-            Block::I8(rows) => vector::add_block(out, rows, factors, |r| f32::from(r) - offset),
-            Block::F32(rows) => vector::add_block(out, rows, factors, |r| r - offset),
-        }
-    }
-}
-
-/// Some rows of a set; `None` if one of them is beyond the end.
-#[inline]
-fn cut_all<T, const B: usize>(raw: &[T], width: usize, indices: [usize; B]) -> Option<[&[T]; B]> {
-    let mut rows: [&[T]; B] = [&[]; B];
-    for (row, index) in rows.iter_mut().zip(indices) {
-        let from = index.wrapping_mul(width);
-        *row = raw.get(from..from.wrapping_add(width))?;
-    }
-    Some(rows)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod update;
 
 pub use error::{Divergence, NodeError, Variable};
 pub use memory::{Buffers, Scratch, State};
-use update::{check_length, descend, pull, smooth, track};
+use update::{check_length, descend, mix_local, mix_tracking, pull, smooth, track};
 
 use crate::batch::Sampler;
 use crate::epoch::Epoch;
@@ -299,38 +299,18 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         let (Some(x), Some(y)) = (x.get_mut(next..end), y.get_mut(next..end)) else {
             return Err(NodeError::Length { name: "x_gap", needed: left, found: x_gap.len() });
         };
-        let moved = |(x, y): (&f32, &f32), gap: &f32| x + tau * (gap - alpha * y);
-        let tracked = |(y, delta): (&f32, &f32), gap: &f32| y + gap + delta;
-        // Check first, then write: a value that is not finite never enters the state.
-        let mut finite = true;
-        for (at, gap) in x.iter().zip(&*y).zip(x_gap) {
-            finite &= moved(at, gap).is_finite();
-        }
-        if !finite {
-            return Err(self.diverge(Variable::Outer));
-        }
-        match self.scheme {
+        let mixed = match self.scheme {
             Scheme::LocalGradient => {
                 let z = z.get(next..end).unwrap_or(&[]);
-                for ((x, y), (gap, z)) in x.iter_mut().zip(y).zip(x_gap.iter().zip(z)) {
-                    *x = moved((x, y), gap);
-                    *y = *z;
-                }
+                mix_local(x, y, z, x_gap, [tau, alpha])
             }
             Scheme::GradientTracking => {
                 let delta = delta.get(next..end).unwrap_or(&[]);
-                for (at, gap) in y.iter().zip(delta).zip(y_gap) {
-                    finite &= tracked(at, gap).is_finite();
-                }
-                if !finite {
-                    return Err(self.diverge(Variable::Direction));
-                }
-                let gaps = x_gap.iter().zip(y_gap);
-                for (((x, y), delta), (x_gap, y_gap)) in x.iter_mut().zip(y).zip(delta).zip(gaps) {
-                    *x = moved((x, y), x_gap);
-                    *y = tracked((y, delta), y_gap);
-                }
+                mix_tracking(x, y, delta, [x_gap, y_gap], [tau, alpha])
             }
+        };
+        if let Err(variable) = mixed {
+            return Err(self.diverge(variable));
         }
         if x_gap.len() == left {
             self.round = self.round.wrapping_add(1);

@@ -1,7 +1,9 @@
 //! Updates of single vectors: each checks first, and writes only finite values.
 
-use super::NodeError;
-use crate::vector::{add_gap, all_finite};
+use core::array::{from_mut, from_ref};
+
+use super::{NodeError, Variable};
+use crate::vector::{Finite, WRITTEN_OUT, add_gap, update, update_both};
 
 /// Adds one neighbour's pull on a part of a vector.
 pub(super) fn pull(
@@ -29,26 +31,18 @@ pub(super) fn check_length(
     if found == needed { Ok(()) } else { Err(NodeError::Length { name, needed, found }) }
 }
 
-/// `a -= step * direction`, unless an element would stop being finite: then nothing changes.
+/// `a -= step * direction`, unless an element would stop being finite: then nothing changes. Uses up the direction.
 pub(super) fn descend(a: &mut [f32], step: f32, direction: &mut [f32]) -> bool {
-    for (direction, a) in direction.iter_mut().zip(&*a) {
-        *direction = a - step * *direction;
-    }
-    let finite = all_finite(direction);
-    if finite {
-        for (a, moved) in a.iter_mut().zip(direction) {
-            *a = *moved;
-        }
+    let finite = update_both(a, direction, move |a, direction| (a - step * direction, a));
+    if !finite {
+        a.copy_from_slice(direction);
     }
     finite
 }
 
 /// LG: replaces s in `z` with z + γ (s - z), with the old z in `old`; restores the old z if that fails.
 pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
-    for (z, old) in z.iter_mut().zip(old) {
-        *z = old + gamma * (*z - old);
-    }
-    let finite = all_finite(z);
+    let finite = update(z, [old], move |s, [old]| old + gamma * (s - old));
     if !finite {
         for (z, old) in z.iter_mut().zip(old) {
             *z = *old;
@@ -62,16 +56,90 @@ pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
 /// The actual change, not γ (s - z): near the end z stands still while that is below half a unit in its last place, and y
 /// would drift away from z by it, round after round.
 pub(super) fn track(delta: &mut [f32], z: &mut [f32], gamma: f32) -> bool {
-    let mut finite = true;
-    for (delta, z) in delta.iter_mut().zip(&*z) {
-        *delta = z + gamma * (*delta - z);
-        finite &= delta.is_finite();
-    }
+    let finite = update(delta, [&*z], move |s, [z]| z + gamma * (s - z));
     if finite {
-        for (z, delta) in z.iter_mut().zip(delta) {
-            let old = core::mem::replace(z, *delta);
-            *delta -= old;
-        }
+        update_both(z, delta, move |z, next| (next, next - z));
     }
     finite
+}
+
+/// How many elements of x and y are computed before they are checked, and written if they are finite: as many as
+/// registers hold.
+const FEW: usize = match (cfg!(target_pointer_width = "64"), WRITTEN_OUT) {
+    (true, _) => 16,
+    (false, true) => 4,
+    (false, false) => 1,
+};
+
+/// GT: x += τ (gap - α y), then y += gap + δ, as far as both stay finite.
+pub(super) fn mix_tracking(
+    x: &mut [f32],
+    y: &mut [f32],
+    delta: &[f32],
+    [x_gap, y_gap]: [&[f32]; 2],
+    steps: [f32; 2],
+) -> Result<(), Variable> {
+    let (x, x_rest) = x.as_chunks_mut::<FEW>();
+    let (y, y_rest) = y.as_chunks_mut::<FEW>();
+    let (delta, delta_rest) = delta.as_chunks::<FEW>();
+    let (x_gap, x_gap_rest) = x_gap.as_chunks::<FEW>();
+    let (y_gap, y_gap_rest) = y_gap.as_chunks::<FEW>();
+    let gaps = x_gap.iter().zip(y_gap);
+    for (((x, y), delta), (x_gap, y_gap)) in x.iter_mut().zip(y).zip(delta).zip(gaps) {
+        mix_few(x, y, x_gap, steps, core::array::from_fn(|i| y[i] + y_gap[i] + delta[i]))?;
+    }
+    let gaps = x_gap_rest.iter().zip(y_gap_rest);
+    for (((x, y), delta), (x_gap, y_gap)) in x_rest.iter_mut().zip(y_rest).zip(delta_rest).zip(gaps)
+    {
+        let next = *y + y_gap + delta;
+        mix_few(from_mut(x), from_mut(y), from_ref(x_gap), steps, [next])?;
+    }
+    Ok(())
+}
+
+/// LG: x += τ (gap - α y), then y = z, as far as x stays finite.
+pub(super) fn mix_local(
+    x: &mut [f32],
+    y: &mut [f32],
+    z: &[f32],
+    gap: &[f32],
+    steps: [f32; 2],
+) -> Result<(), Variable> {
+    let (x, x_rest) = x.as_chunks_mut::<FEW>();
+    let (y, y_rest) = y.as_chunks_mut::<FEW>();
+    let (z, z_rest) = z.as_chunks::<FEW>();
+    let (gap, gap_rest) = gap.as_chunks::<FEW>();
+    for ((x, y), (z, gap)) in x.iter_mut().zip(y).zip(z.iter().zip(gap)) {
+        mix_few(x, y, gap, steps, *z)?;
+    }
+    for ((x, y), (z, gap)) in x_rest.iter_mut().zip(y_rest).zip(z_rest.iter().zip(gap_rest)) {
+        mix_few(from_mut(x), from_mut(y), from_ref(gap), steps, [*z])?;
+    }
+    Ok(())
+}
+
+/// x += τ (gap - α y), then y = `next`, unless one of them would not be finite.
+#[inline]
+fn mix_few<const N: usize>(
+    x: &mut [f32; N],
+    y: &mut [f32; N],
+    gap: &[f32; N],
+    [tau, alpha]: [f32; 2],
+    next: [f32; N],
+) -> Result<(), Variable> {
+    let (mut finite_x, mut finite_y) = (Finite::default(), Finite::default());
+    let mut moved = [0.0; N];
+    for i in 0..N {
+        moved[i] = x[i] + tau * (gap[i] - alpha * y[i]);
+        finite_x.note(moved[i]);
+        finite_y.note(next[i]);
+    }
+    if !finite_x.all() {
+        return Err(Variable::Outer);
+    }
+    if !finite_y.all() {
+        return Err(Variable::Direction);
+    }
+    (*x, *y) = (moved, next);
+    Ok(())
 }

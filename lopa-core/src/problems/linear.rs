@@ -1,11 +1,12 @@
 //! The loss of a linear model over a batch, with its first and second derivative.
 
 use core::array;
+use core::marker::PhantomData;
 
 use crate::batch::{Batch, Indices};
 use crate::math;
-use crate::samples::{LabelKind, Rows, Samples};
-use crate::vector::{BLOCK, CompensatedSum};
+use crate::samples::{BLOCK, Block, LabelKind, Room, Samples};
+use crate::vector::CompensatedSum;
 use crate::widest::{self, Work};
 
 /// A loss of a linear model's output and a label, convex in the output.
@@ -24,6 +25,20 @@ pub trait LinearLoss {
 
     /// The label that fits an output best.
     fn decide(output: f32) -> f32;
+
+    /// [`LinearLoss::slope`] of several outputs, bit for bit.
+    #[inline(always)]
+    #[must_use]
+    fn slopes<const N: usize>(outputs: [f32; N], labels: [f32; N]) -> [f32; N] {
+        array::from_fn(|i| Self::slope(outputs[i], labels[i]))
+    }
+
+    /// [`LinearLoss::curvature`] of several outputs, bit for bit.
+    #[inline(always)]
+    #[must_use]
+    fn curvatures<const N: usize>(outputs: [f32; N], labels: [f32; N]) -> [f32; N] {
+        array::from_fn(|i| Self::curvature(outputs[i], labels[i]))
+    }
 }
 
 /// ln(1 + e^(-label · output)), labels -1 and +1.
@@ -52,6 +67,24 @@ impl LinearLoss for LogisticLoss {
     #[inline]
     fn decide(output: f32) -> f32 {
         if output < 0.0 { -1.0 } else { 1.0 }
+    }
+
+    #[inline(always)]
+    fn slopes<const N: usize>(outputs: [f32; N], labels: [f32; N]) -> [f32; N] {
+        let mut arguments = [0.0; N];
+        for i in 0..N {
+            arguments[i] = -labels[i] * outputs[i];
+        }
+        let mut slopes = math::sigmoids(arguments);
+        for i in 0..N {
+            slopes[i] *= -labels[i];
+        }
+        slopes
+    }
+
+    #[inline(always)]
+    fn curvatures<const N: usize>(outputs: [f32; N], _: [f32; N]) -> [f32; N] {
+        math::slopes_of_sigmoid(outputs)
     }
 }
 
@@ -92,9 +125,7 @@ pub(super) fn add_gradient<L: LinearLoss>(
     scale: f32,
     out: &mut [f32],
 ) {
-    let share = scale * batch.weight();
-    let factor = |index, [output]: [f32; 1]| share * L::slope(output, samples.label(index));
-    widest::run(AddRows { samples, batch, vectors: [weights], factor, out });
+    add_rows::<Slope<L>, 1>(samples, batch, [weights], scale * batch.weight(), out);
 }
 
 /// Adds `scale` times the Hessian of the mean loss at `weights`, times `v`, to `out`.
@@ -106,37 +137,99 @@ pub(super) fn add_hessian_vector<L: LinearLoss>(
     scale: f32,
     out: &mut [f32],
 ) {
-    let share = scale * batch.weight();
-    let factor = |index, [output, change]: [f32; 2]| {
-        share * (L::curvature(output, samples.label(index)) * change)
-    };
-    widest::run(AddRows { samples, batch, vectors: [weights, v], factor, out });
+    add_rows::<Curvature<L>, 2>(samples, batch, [weights, v], scale * batch.weight(), out);
 }
 
-/// Adds each row of a batch to `out`, times a factor that depends on its index and its scalar products with `vectors`.
+/// What a row is multiplied by in a derivative, for some rows at once.
+trait Factor<const V: usize> {
+    /// From the scalar products of each row with `V` vectors, and the labels.
+    fn of<const N: usize>(products: [[f32; V]; N], labels: [f32; N]) -> [f32; N];
+}
+
+struct Slope<L>(PhantomData<L>);
+
+impl<L: LinearLoss> Factor<1> for Slope<L> {
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn of<const N: usize>(products: [[f32; 1]; N], labels: [f32; N]) -> [f32; N] {
+        let mut outputs = [0.0; N];
+        for i in 0..N {
+            [outputs[i]] = products[i];
+        }
+        L::slopes(outputs, labels)
+    }
+}
+
+struct Curvature<L>(PhantomData<L>);
+
+impl<L: LinearLoss> Factor<2> for Curvature<L> {
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn of<const N: usize>(products: [[f32; 2]; N], labels: [f32; N]) -> [f32; N] {
+        let (mut outputs, mut changes) = ([0.0; N], [0.0; N]);
+        for i in 0..N {
+            [outputs[i], changes[i]] = products[i];
+        }
+        let mut factors = L::curvatures(outputs, labels);
+        for i in 0..N {
+            factors[i] *= changes[i];
+        }
+        factors
+    }
+}
+
+/// Adds each row of a batch to `out`, times `share` and a factor.
+fn add_rows<F: Factor<V>, const V: usize>(
+    samples: &Samples<'_>,
+    batch: &Batch,
+    vectors: [&[f32]; V],
+    share: f32,
+    out: &mut [f32],
+) {
+    Room::lend(samples.width(), |room| {
+        let factor = PhantomData::<F>;
+        widest::run(AddRows { samples, batch, vectors, share, room, out, factor });
+    });
+}
+
 struct AddRows<'a, F, const V: usize> {
     samples: &'a Samples<'a>,
     batch: &'a Batch,
     vectors: [&'a [f32]; V],
-    factor: F,
+    share: f32,
+    room: &'a mut Room,
     out: &'a mut [f32],
+    factor: PhantomData<F>,
 }
 
-impl<F: Fn(usize, [f32; V]) -> f32, const V: usize> Work for AddRows<'_, F, V> {
+impl<F: Factor<V>, const V: usize> Work for AddRows<'_, F, V> {
     type Output = ();
 
     #[cfg_attr(feature = "simd", inline(always))]
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
-        let Self { samples, batch, vectors, factor, out } = self;
+        let Self { samples, batch, vectors, share, room, out, .. } = self;
         let mut indices = batch.indices();
         while let Some((block, rows)) = next_block(samples, &mut indices) {
-            let outputs = rows.dots(vectors);
-            rows.add_scaled(array::from_fn(|i| factor(block[i], outputs[i])), out);
+            let products = rows.dots::<V, true>(vectors, room);
+            let mut labels = [0.0; BLOCK];
+            for i in 0..BLOCK {
+                labels[i] = samples.label(block[i]);
+            }
+            let mut factors = F::of(products, labels);
+            for factor in &mut factors {
+                *factor *= share;
+            }
+            rows.add_scaled(factors, room, out);
         }
         for index in indices {
             let row = samples.row(index);
-            row.add_scaled(factor(index, vectors.map(|vector| row.dot(vector))), out);
+            let mut products = [0.0; V];
+            for v in 0..V {
+                products[v] = row.dot(vectors[v]);
+            }
+            let [factor] = F::of([products], [samples.label(index)]);
+            row.add_scaled(share * factor, out);
         }
     }
 }
@@ -146,13 +239,13 @@ impl<F: Fn(usize, [f32; V]) -> f32, const V: usize> Work for AddRows<'_, F, V> {
 fn next_block<'a>(
     samples: &Samples<'a>,
     indices: &mut Indices,
-) -> Option<([usize; BLOCK], Rows<'a, BLOCK>)> {
+) -> Option<([usize; BLOCK], Block<'a>)> {
     if BLOCK == 1 || indices.len() < BLOCK {
         return None;
     }
     let mut ahead = indices.clone();
     let block = array::from_fn(|_| ahead.next().unwrap_or(usize::MAX));
-    let rows = samples.rows(block)?;
+    let rows = Block::new(samples, block)?;
     *indices = ahead;
     Some((block, rows))
 }
@@ -173,7 +266,9 @@ pub(super) fn mean_loss<L: LinearLoss>(
     weights: &[f32],
 ) -> f32 {
     let loss = |index, output| L::value(output, samples.label(index));
-    widest::run(MeanLoss { samples, batch, weights, loss })
+    Room::lend(samples.width(), |room| {
+        widest::run(MeanLoss { samples, batch, weights, loss, room })
+    })
 }
 
 /// The mean over a batch of a loss that depends on a sample's index and its scalar product with `weights`.
@@ -182,6 +277,7 @@ struct MeanLoss<'a, F> {
     batch: &'a Batch,
     weights: &'a [f32],
     loss: F,
+    room: &'a mut Room,
 }
 
 impl<F: Fn(usize, f32) -> f32> Work for MeanLoss<'_, F> {
@@ -190,11 +286,11 @@ impl<F: Fn(usize, f32) -> f32> Work for MeanLoss<'_, F> {
     #[cfg_attr(feature = "simd", inline(always))]
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) -> f32 {
-        let Self { samples, batch, weights, loss } = self;
+        let Self { samples, batch, weights, loss, room } = self;
         let mut sum = CompensatedSum::default();
         let mut indices = batch.indices();
         while let Some((block, rows)) = next_block(samples, &mut indices) {
-            for (index, [output]) in block.into_iter().zip(rows.dots([weights])) {
+            for (index, [output]) in block.into_iter().zip(rows.dots::<1, false>([weights], room)) {
                 sum.add(loss(index, output));
             }
         }
@@ -213,11 +309,13 @@ mod tests {
     use crate::samples::{Features, Labels};
 
     const ROWS: usize = 9;
-    const WIDTH: usize = 37;
+    const WIDTH: usize = 101;
 
     #[test]
     fn batches_have_the_bits_of_their_samples_one_by_one() {
-        let bytes: [u8; ROWS * WIDTH] = array::from_fn(|i| (i * 89 % 251) as u8);
+        // Most of it is background: some chunks of a row are zero in one sample, some in all of them.
+        let byte = |i: usize| if i % WIDTH < 16 || i % 96 > 40 { 0 } else { (i * 89 % 251) as u8 };
+        let bytes: [u8; ROWS * WIDTH] = array::from_fn(byte);
         let signed = bytes.map(|b| b as i8);
         let floats = bytes.map(|b| f32::from(b) * 0.31 - 9.7);
         let labels = Labels::Binary(&[0, 1, 1, 0, 1, 0, 0, 1, 1]);
@@ -227,15 +325,20 @@ mod tests {
             for offset in [0.0, -0.0, 3.5] {
                 let samples = Samples::new(features, WIDTH, labels).unwrap();
                 let samples = samples.scaled(1.0 / 255.0, offset).unwrap();
-                for size in 1..=13 {
-                    // One sample too many in the population: the row beyond the end is empty.
-                    for population in [ROWS, ROWS + 1] {
-                        let sampler = Sampler::drawn(u64::from(size), 2, size.try_into().unwrap());
-                        let batch = sampler.batch(0, Purpose::INNER_GRADIENT, population);
-                        assert_same(&samples, &batch, &weights, &v);
+                let mut marks = [0; Samples::marks(ROWS, WIDTH)];
+                samples.mark(&mut marks);
+                for samples in [samples, samples.marked(&marks).unwrap()] {
+                    for size in 1..=21 {
+                        // One sample too many in the population: the row beyond the end is empty.
+                        for population in [ROWS, ROWS + 1] {
+                            let sampler =
+                                Sampler::drawn(u64::from(size), 2, size.try_into().unwrap());
+                            let batch = sampler.batch(0, Purpose::INNER_GRADIENT, population);
+                            assert_same(&samples, &batch, &weights, &v);
+                        }
                     }
+                    assert_same(&samples, &Batch::full(ROWS), &weights, &v);
                 }
-                assert_same(&samples, &Batch::full(ROWS), &weights, &v);
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
 use crate::samples::{Row, Samples};
-use crate::vector::CompensatedSum;
+use crate::vector::{CompensatedSum, update};
 
 /// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
 ///
@@ -99,11 +99,10 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         out: &mut [f32],
         strengths: &mut [f32],
     ) {
-        for ((out, &strength), (&theta, &v)) in
-            out.iter_mut().zip(&*strengths).zip(at.theta.iter().zip(v))
-        {
-            *out += scale * (2.0 * strength * theta * v);
-        }
+        let twice = 2.0 * scale;
+        update(out, [&*strengths, at.theta, v], move |out, [strength, theta, v]| {
+            out + twice * strength * theta * v
+        });
     }
 
     fn outer_gradient_inner(
@@ -142,7 +141,6 @@ impl<L: LinearLoss> Predict for Regularised<'_, L> {
 
 /// Adds `scale` · 2 e^x a, which is the penalty's gradient at a = θ and its Hessian times a = v.
 fn add_penalty(scale: f32, a: &[f32], strengths: &[f32], out: &mut [f32]) {
-    for (out, (&a, &strength)) in out.iter_mut().zip(a.iter().zip(strengths)) {
-        *out += scale * (2.0 * strength * a);
-    }
+    let twice = 2.0 * scale;
+    update(out, [strengths, a], move |out, [strength, a]| out + twice * strength * a);
 }

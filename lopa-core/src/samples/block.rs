@@ -1,0 +1,162 @@
+//! Several rows at once, with the bits of one after the other.
+
+use super::{Features, Samples, Scaling, minus};
+#[cfg(not(feature = "simd"))]
+use crate::vector::narrow;
+#[cfg(feature = "simd")]
+use crate::vector::wide;
+
+/// How many rows are read at once: on a chip with an FPU so many that an element of the result is loaded once for all of
+/// them.
+#[cfg(not(feature = "simd"))]
+pub(crate) const BLOCK: usize = if crate::vector::WRITTEN_OUT { 4 } else { 1 };
+#[cfg(feature = "simd")]
+pub(crate) const BLOCK: usize = wide::ROWS;
+
+/// The features of [`BLOCK`] samples.
+pub(crate) struct Block<'a> {
+    raw: Raw<'a>,
+    scale: f32,
+    offset: f32,
+    #[cfg(feature = "simd")]
+    filled: Option<[&'a [u64]; BLOCK]>,
+}
+
+#[derive(Clone, Copy)]
+enum Raw<'a> {
+    U8([&'a [u8]; BLOCK]),
+    I8([&'a [i8]; BLOCK]),
+    F32([&'a [f32]; BLOCK]),
+}
+
+/// Memory that is used from a block's scalar products to its sum.
+#[cfg(not(feature = "simd"))]
+pub(crate) struct Room;
+#[cfg(feature = "simd")]
+pub(crate) use wide::Converted as Room;
+
+#[cfg(not(feature = "simd"))]
+impl Room {
+    pub(crate) fn lend<R>(_: usize, work: impl FnOnce(&mut Self) -> R) -> R {
+        work(&mut Self)
+    }
+}
+
+impl<'a> Block<'a> {
+    /// The features of some samples; `None` if one of them is beyond the end, or if features have scales of their own:
+    /// only chips learn from such samples, and there those loops are written for little flash.
+    #[inline]
+    pub(crate) fn new(samples: &Samples<'a>, indices: [usize; BLOCK]) -> Option<Self> {
+        let Scaling::Common { scale, offset } = samples.scaling else { return None };
+        let raw = match samples.features {
+            Features::U8(raw) => Raw::U8(cut_all(raw, samples.width, indices)?),
+            Features::I8(raw) => Raw::I8(cut_all(raw, samples.width, indices)?),
+            Features::F32(raw) => Raw::F32(cut_all(raw, samples.width, indices)?),
+        };
+        Some(Self {
+            raw,
+            scale,
+            offset,
+            #[cfg(feature = "simd")]
+            filled: filled(samples, indices),
+        })
+    }
+
+    /// The scalar products of each row with each of the vectors. With `KEEP`, [`Block::add_scaled`] may follow.
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    pub(crate) fn dots<const V: usize, const KEEP: bool>(
+        &self,
+        vectors: [&[f32]; V],
+        room: &mut Room,
+    ) -> [[f32; V]; BLOCK] {
+        #[cfg(feature = "simd")]
+        room.choose(self.width(), self.filled);
+        let offset = self.offset;
+        let mut sums = match self.raw {
+            // Images have no offset: subtracting zero from a whole number can be left out.
+            Raw::U8(rows) if offset == 0.0 => dots::<_, V, KEEP>(rows, vectors, f32::from, room),
+            Raw::U8(rows) => dots::<_, V, KEEP>(rows, vectors, minus(offset), room),
+            Raw::I8(rows) => dots::<_, V, KEEP>(rows, vectors, minus(offset), room),
+            Raw::F32(rows) => dots::<_, V, false>(rows, vectors, minus(offset), room),
+        };
+        for sum in sums.as_flattened_mut() {
+            *sum *= self.scale;
+        }
+        sums
+    }
+
+    #[cfg(feature = "simd")]
+    fn width(&self) -> usize {
+        match self.raw {
+            Raw::U8(rows) => rows[0].len(),
+            Raw::I8(rows) => rows[0].len(),
+            Raw::F32(rows) => rows[0].len(),
+        }
+    }
+
+    /// `out += factor * row`, row after row.
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    pub(crate) fn add_scaled(&self, mut factors: [f32; BLOCK], room: &Room, out: &mut [f32]) {
+        let offset = self.offset;
+        for factor in &mut factors {
+            *factor *= self.scale;
+        }
+        #[cfg(feature = "simd")]
+        match self.raw {
+            Raw::F32(rows) => wide::add_rows(out, rows, factors, minus(offset)),
+            Raw::U8(_) | Raw::I8(_) => wide::add_converted(out, room, factors),
+        }
+        #[cfg(not(feature = "simd"))]
+        {
+            let Room = room;
+            match self.raw {
+                Raw::U8(rows) if offset == 0.0 => narrow::add_rows(out, rows, factors, f32::from),
+                Raw::U8(rows) => narrow::add_rows(out, rows, factors, minus(offset)),
+                Raw::I8(rows) => narrow::add_rows(out, rows, factors, minus(offset)),
+                Raw::F32(rows) => narrow::add_rows(out, rows, factors, minus(offset)),
+            }
+        }
+    }
+}
+
+#[cfg(feature = "simd")]
+use wide::dots;
+
+#[cfg(not(feature = "simd"))]
+#[inline]
+fn dots<T: Copy, const V: usize, const KEEP: bool>(
+    rows: [&[T]; BLOCK],
+    vectors: [&[f32]; V],
+    value: impl Fn(T) -> f32,
+    _: &mut Room,
+) -> [[f32; V]; BLOCK] {
+    let mut sums = [[0.0; V]; BLOCK];
+    for (sums, row) in sums.iter_mut().zip(rows) {
+        *sums = narrow::dots(row, vectors, &value);
+    }
+    sums
+}
+
+/// Some rows of a set; `None` if one of them is beyond the end.
+#[inline]
+fn cut_all<T>(raw: &[T], width: usize, indices: [usize; BLOCK]) -> Option<[&[T]; BLOCK]> {
+    let mut rows: [&[T]; BLOCK] = [&[]; BLOCK];
+    for (row, index) in rows.iter_mut().zip(indices) {
+        let from = index.wrapping_mul(width);
+        *row = raw.get(from..from.wrapping_add(width))?;
+    }
+    Some(rows)
+}
+
+/// The marks of some rows, if the samples have any.
+#[cfg(feature = "simd")]
+#[inline]
+fn filled<'a>(samples: &Samples<'a>, indices: [usize; BLOCK]) -> Option<[&'a [u64]; BLOCK]> {
+    let mut marks: [&[u64]; BLOCK] = [&[]; BLOCK];
+    for (marks, index) in marks.iter_mut().zip(indices) {
+        *marks = samples.filled(index)?;
+    }
+    Some(marks)
+}

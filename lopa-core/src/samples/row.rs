@@ -1,0 +1,126 @@
+//! One sample's features.
+
+use super::{Features, Scaling, minus};
+#[cfg(not(feature = "simd"))]
+use crate::vector::narrow::dots as dots_of_row;
+#[cfg(feature = "simd")]
+use crate::vector::wide::dots_of_row;
+use crate::vector::{WRITTEN_OUT, add_terms, reduce_row};
+use crate::widest::{self, Work};
+
+/// The features of one sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Row<'a> {
+    pub(super) raw: Features<'a>,
+    pub(super) scaling: Scaling<'a>,
+}
+
+impl<'a> Row<'a> {
+    /// A row of floats without scaling, for a prediction on a fresh reading.
+    #[must_use]
+    pub const fn new(features: &'a [f32]) -> Self {
+        Self { raw: Features::F32(features), scaling: Scaling::Common { scale: 1.0, offset: 0.0 } }
+    }
+
+    /// The scalar product with `weights`.
+    #[inline]
+    #[must_use]
+    pub fn dot(&self, weights: &[f32]) -> f32 {
+        let (scale, offset) = match self.scaling {
+            Scaling::Common { scale, offset } => (scale, offset),
+            Scaling::Each(scales) => return self.raw.dot_scaled(scales, weights),
+        };
+        let raw = match self.raw {
+            // Images have no offset: subtracting zero from a whole number can be left out.
+            Features::U8(raw) if WRITTEN_OUT && offset == 0.0 => {
+                reduce_row(raw, weights, f32::from)
+            }
+            Features::U8(raw) => reduce_row(raw, weights, minus(offset)),
+            Features::I8(raw) => reduce_row(raw, weights, minus(offset)),
+            Features::F32(raw) => reduce_row(raw, weights, minus(offset)),
+        };
+        scale * raw
+    }
+
+    /// The scalar products with the first `out.len()` vectors, each with the bits of [`Row::dot`].
+    #[inline]
+    pub(crate) fn dot_each<'v>(&self, vectors: impl Iterator<Item = &'v [f32]>, out: &mut [f32]) {
+        widest::run(DotEach { row: *self, vectors, out });
+    }
+
+    /// The scalar products with some vectors: the row's values are converted once for all of them.
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn dots<const V: usize>(&self, vectors: [&[f32]; V]) -> [f32; V] {
+        let mut sums = [0.0; V];
+        let Scaling::Common { scale, offset } = self.scaling else {
+            for v in 0..V {
+                sums[v] = self.dot(vectors[v]);
+            }
+            return sums;
+        };
+        sums = match self.raw {
+            Features::U8(raw) if offset == 0.0 => dots_of_row(raw, vectors, f32::from),
+            Features::U8(raw) => dots_of_row(raw, vectors, minus(offset)),
+            Features::I8(raw) => dots_of_row(raw, vectors, minus(offset)),
+            Features::F32(raw) => dots_of_row(raw, vectors, minus(offset)),
+        };
+        for sum in &mut sums {
+            *sum *= scale;
+        }
+        sums
+    }
+
+    /// `out += factor * row`.
+    #[inline]
+    pub fn add_scaled(&self, factor: f32, out: &mut [f32]) {
+        let (factor, offset) = match self.scaling {
+            Scaling::Common { scale, offset } => (factor * scale, offset),
+            Scaling::Each(scales) => return self.raw.add_to(scales, factor, out),
+        };
+        match self.raw {
+            Features::U8(raw) if WRITTEN_OUT && offset == 0.0 => {
+                add_terms(out, raw, |r| factor * f32::from(r));
+            }
+            Features::U8(raw) => add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
+            Features::I8(raw) => add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
+            Features::F32(raw) => add_terms(out, raw, |r| factor * (r - offset)),
+        }
+    }
+}
+
+/// How many vectors a row is multiplied with at once: on a host their sums do not wait for each other.
+const VECTORS: usize = match (cfg!(feature = "simd"), WRITTEN_OUT) {
+    (true, _) => 4,
+    (false, true) => 2,
+    (false, false) => 1,
+};
+
+struct DotEach<'a, 'o, I> {
+    row: Row<'a>,
+    vectors: I,
+    out: &'o mut [f32],
+}
+
+impl<'v, I: Iterator<Item = &'v [f32]>> Work for DotEach<'_, '_, I> {
+    type Output = ();
+
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn run(self) {
+        let Self { row, mut vectors, mut out } = self;
+        if VECTORS > 1 {
+            let (blocks, rest) = out.as_chunks_mut::<VECTORS>();
+            for block in blocks {
+                let mut own: [&[f32]; VECTORS] = [&[]; VECTORS];
+                own.iter_mut().zip(&mut vectors).for_each(|(own, vector)| *own = vector);
+                *block = row.dots(own);
+            }
+            out = rest;
+        }
+        for (out, vector) in out.iter_mut().zip(vectors) {
+            *out = row.dot(vector);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Rows times vectors on a host: many rows at once in the widest vectors of the machine.
+
+use core::cell::Cell;
+use std::vec::Vec;
+
+use super::{LANES, add_lanes, in_chunks, shortest};
+
+/// How many rows are read at once. The lanes of one row wait for their own last sum, but the rows of a block do not wait
+/// for each other.
+pub(crate) const ROWS: usize = 8;
+
+/// Half of the rows.
+const HALF: usize = ROWS / 2;
+
+/// One chunk of every row of a block, as floats. Aligned, because an access of 64 bytes would otherwise touch two lines.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Chunk([[f32; LANES]; ROWS]);
+
+/// The rows of a block as floats: rows are read twice, but converted only once. Chunks that are zero in all rows are left
+/// out.
+#[derive(Default)]
+pub(crate) struct Converted {
+    values: Vec<Chunk>,
+    /// Where each chunk is in the rows.
+    places: Vec<usize>,
+}
+
+std::thread_local! {
+    // Kept, because filling it with zeros for every batch would cost as much as it saves.
+    static CONVERTED: Cell<Converted> = const { Cell::new(Converted { values: Vec::new(), places: Vec::new() }) };
+}
+
+impl Converted {
+    /// Memory for rows of `width` features, lent by the thread.
+    pub(crate) fn lend<R>(width: usize, work: impl FnOnce(&mut Self) -> R) -> R {
+        let mut converted = CONVERTED.take();
+        let chunks = width.div_ceil(LANES);
+        if converted.values.len() < chunks {
+            converted.values.resize(chunks, Chunk([[0.0; LANES]; ROWS]));
+        }
+        let result = work(&mut converted);
+        CONVERTED.set(converted);
+        result
+    }
+
+    /// Reads only the chunks that are marked in one of the rows, or all of them without marks.
+    #[inline(always)]
+    pub(crate) fn choose(&mut self, width: usize, marks: Option<[&[u64]; ROWS]>) {
+        self.places.clear();
+        let Some(marks) = marks else {
+            self.places.extend(0..width.div_ceil(LANES));
+            return;
+        };
+        for word in 0..marks[0].len() {
+            let mut union = marks.iter().fold(0, |all, row| all | row[word]);
+            while union != 0 {
+                self.places.push(word * 64 + union.trailing_zeros() as usize);
+                union &= union - 1;
+            }
+        }
+    }
+}
+
+/// The sums of `value(row[i]) * vector[i]` for each row and vector, each as [`reduce`](super::reduce) computes it, of the
+/// chunks that were chosen. With `KEEP`, keeps what it converts.
+// A chunk of zeros adds +0 or -0 to lanes that are never -0, which changes nothing.
+#[inline(always)]
+pub(crate) fn dots<T: Copy, const V: usize, const KEEP: bool>(
+    rows: [&[T]; ROWS],
+    vectors: [&[f32]; V],
+    value: impl Fn(T) -> f32,
+    converted: &mut Converted,
+) -> [[f32; V]; ROWS] {
+    let len = shortest(&rows).min(shortest(&vectors));
+    let (rows, rows_rest) = in_chunks::<T, LANES, ROWS>(rows, len);
+    let (vectors, vectors_rest) = in_chunks::<f32, LANES, V>(vectors, len);
+    let Converted { values, places } = converted;
+    // As many sums as a machine with the widest vectors keeps in registers.
+    let [a, b, c, d, e, f, g, h] = rows;
+    let mut lanes = [[[0.0; LANES]; V]; ROWS];
+    if V == 1 {
+        lanes = whole_chunks::<T, ROWS, V, KEEP>(0, rows, vectors, &value, values, places);
+    } else {
+        let low =
+            whole_chunks::<T, HALF, V, KEEP>(0, [a, b, c, d], vectors, &value, values, places);
+        let high =
+            whole_chunks::<T, HALF, V, KEEP>(HALF, [e, f, g, h], vectors, &value, values, places);
+        for b in 0..HALF {
+            (lanes[b], lanes[b + HALF]) = (low[b], high[b]);
+        }
+    }
+    if !len.is_multiple_of(LANES) && places.last() == Some(&(len / LANES)) {
+        // Zeros after the end, which again change nothing.
+        for b in 0..ROWS {
+            let row = padded(rows_rest[b], &value);
+            if KEEP && let Some(kept) = values.get_mut(places.len() - 1) {
+                kept.0[b] = row;
+            }
+            for v in 0..V {
+                lanes[b][v] = add_products(lanes[b][v], row, padded(vectors_rest[v], |a| a));
+            }
+        }
+    }
+    let mut sums = [[0.0; V]; ROWS];
+    for b in 0..ROWS {
+        for v in 0..V {
+            sums[b][v] = add_lanes(lanes[b][v], LANES);
+        }
+    }
+    sums
+}
+
+/// The lanes of each row and vector. A function of its own, with lanes that are only indexed by constants: otherwise they
+/// would be kept in memory.
+#[inline(always)]
+fn whole_chunks<T: Copy, const B: usize, const V: usize, const KEEP: bool>(
+    from: usize,
+    rows: [&[[T; LANES]]; B],
+    vectors: [&[[f32; LANES]]; V],
+    value: &impl Fn(T) -> f32,
+    values: &mut [Chunk],
+    places: &[usize],
+) -> [[[f32; LANES]; V]; B] {
+    let mut lanes = [[[0.0_f32; LANES]; V]; B];
+    for (kept, &place) in values.iter_mut().zip(places) {
+        // Only the last chunk can be beyond: one that ends early.
+        if place >= rows[0].len() {
+            break;
+        }
+        for b in 0..B {
+            let mut row = [0.0; LANES];
+            for i in 0..LANES {
+                row[i] = value(rows[b][place][i]);
+            }
+            if KEEP {
+                kept.0[from + b] = row;
+            }
+            for v in 0..V {
+                lanes[b][v] = add_products(lanes[b][v], row, vectors[v][place]);
+            }
+        }
+    }
+    lanes
+}
+
+/// `out[i] += factor * row[i]` for one converted row after the other, in one pass over `out`.
+#[inline(always)]
+pub(crate) fn add_converted(out: &mut [f32], converted: &Converted, factors: [f32; ROWS]) {
+    let (out, out_rest) = out.as_chunks_mut::<LANES>();
+    for (chunk, &place) in converted.values.iter().zip(&converted.places) {
+        if let Some(out) = out.get_mut(place) {
+            let mut sums = *out;
+            for (factor, row) in factors.iter().zip(&chunk.0) {
+                for (sum, a) in sums.iter_mut().zip(row) {
+                    *sum += factor * a;
+                }
+            }
+            *out = sums;
+        } else {
+            for (i, out) in out_rest.iter_mut().enumerate() {
+                for (factor, row) in factors.iter().zip(&chunk.0) {
+                    *out += factor * row[i];
+                }
+            }
+        }
+    }
+}
+
+/// `out[i] += factor * value(row[i])` for one row after the other, in one pass over `out`.
+#[inline(always)]
+pub(crate) fn add_rows<T: Copy>(
+    out: &mut [f32],
+    rows: [&[T]; ROWS],
+    factors: [f32; ROWS],
+    value: impl Fn(T) -> f32,
+) {
+    let len = out.len().min(shortest(&rows));
+    let (rows, rows_rest) = in_chunks::<T, LANES, ROWS>(rows, len);
+    let (out, out_rest) = out[..len].as_chunks_mut::<LANES>();
+    for (chunk, out) in out[..len / LANES].iter_mut().enumerate() {
+        let mut sums = *out;
+        for b in 0..ROWS {
+            for i in 0..LANES {
+                sums[i] += factors[b] * value(rows[b][chunk][i]);
+            }
+        }
+        *out = sums;
+    }
+    for (i, out) in out_rest.iter_mut().enumerate() {
+        for b in 0..ROWS {
+            *out += factors[b] * value(rows_rest[b][i]);
+        }
+    }
+}
+
+/// The sums of `value(row[i]) * vector[i]` for each vector, each as [`reduce`](super::reduce) computes it, in one pass.
+#[inline(always)]
+pub(crate) fn dots_of_row<T: Copy, const V: usize>(
+    row: &[T],
+    vectors: [&[f32]; V],
+    value: impl Fn(T) -> f32,
+) -> [f32; V] {
+    let len = row.len().min(shortest(&vectors));
+    let ([row], [row_rest]) = in_chunks::<T, LANES, 1>([row], len);
+    let (vectors, vectors_rest) = in_chunks::<f32, LANES, V>(vectors, len);
+    let mut lanes = [[0.0_f32; LANES]; V];
+    for (chunk, row) in row.iter().enumerate() {
+        let mut values = [0.0; LANES];
+        for i in 0..LANES {
+            values[i] = value(row[i]);
+        }
+        for v in 0..V {
+            lanes[v] = add_products(lanes[v], values, vectors[v][chunk]);
+        }
+    }
+    let mut sums = [0.0; V];
+    for v in 0..V {
+        let rest = add_products(lanes[v], padded(row_rest, &value), padded(vectors_rest[v], |a| a));
+        sums[v] = add_lanes(rest, LANES);
+    }
+    sums
+}
+
+/// The values of a chunk that ends early, and zeros.
+#[inline(always)]
+fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
+    let mut chunk = [0.0; LANES];
+    chunk.iter_mut().zip(rest).for_each(|(place, &a)| *place = value(a));
+    chunk
+}
+
+/// One step of every lane. A function of its own, so that it becomes one vector operation before the loops around it are
+/// unrolled.
+#[inline(always)]
+fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+    for i in 0..LANES {
+        lanes[i] += a[i] * b[i];
+    }
+    lanes
+}
