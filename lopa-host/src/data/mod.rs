@@ -40,6 +40,7 @@ mod deal;
 mod error;
 mod fresh;
 mod labels;
+mod marks;
 mod partition;
 mod raw;
 mod reader;

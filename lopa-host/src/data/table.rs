@@ -8,6 +8,7 @@ use lopa_core::samples::{Features, LabelKind, Labels, Samples, SamplesError, Sca
 use super::csv::Layout;
 use super::error::DataError;
 use super::labels::{classes, sorted};
+use super::marks::Marks;
 use super::raw::{Beyond, Raw};
 
 /// Features, row after row.
@@ -92,6 +93,8 @@ pub struct Table {
     owners: Option<Owners>,
     /// The samples before they were scaled, if they were.
     raw: Option<Arc<Raw>>,
+    /// Where images are not black.
+    marks: Marks,
 }
 
 /// Which node each sample belongs to, where a file says so.
@@ -140,7 +143,17 @@ impl Table {
 
     fn unchecked(values: Values, width: usize, targets: Targets, classes: Arc<[Class]>) -> Self {
         let names = Arc::new([]);
-        Self { values, width, targets, classes, names, layout: None, owners: None, raw: None }
+        Self {
+            values,
+            width,
+            targets,
+            classes,
+            names,
+            layout: None,
+            owners: None,
+            raw: None,
+            marks: Marks::default(),
+        }
     }
 
     /// The same samples, with the names of their features.
@@ -286,9 +299,9 @@ impl Table {
     pub fn samples(&self, kind: LabelKind) -> Result<Samples<'_>, DataError> {
         let labels = self.labels_of(kind)?;
         Ok(match &self.values {
-            Values::Bytes(values) => {
-                Samples::new(Features::U8(values), self.width, labels)?.scaled(1.0 / 255.0, 0.0)?
-            }
+            Values::Bytes(values) => self.marks.add_to(
+                Samples::new(Features::U8(values), self.width, labels)?.scaled(1.0 / 255.0, 0.0)?,
+            )?,
             Values::Floats(values) => Samples::new(Features::F32(values), self.width, labels)?,
         })
     }
@@ -381,7 +394,9 @@ impl Table {
         });
         let (classes, names) = (Arc::clone(&self.classes), Arc::clone(&self.names));
         let raw = self.raw.as_ref().map(|raw| Arc::new(raw.gather(rows, width)));
-        Self { values, width, targets, classes, names, layout: self.layout.clone(), owners, raw }
+        let layout = self.layout.clone();
+        let marks = Marks::default();
+        Self { values, width, targets, classes, names, layout, owners, raw, marks }
     }
 
     /// The samples of several tables, one after the other. They have the same features and classes.
@@ -430,6 +445,7 @@ impl Table {
         let own = (!self.names.is_empty()).then(|| "intercept".to_owned());
         self.names = self.names.iter().cloned().chain(own).collect();
         self.width += 1;
+        self.marks = Marks::default();
     }
 
     /// Gives tables that belong together the classes of all of them, found by name.
