@@ -93,7 +93,8 @@ pub fn logistic_256(measure: Measure<'_>) -> Report {
     let [train, validation] = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), PIXELS);
     let problem = sure(Logistic::new(train, validation));
     let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
-    let settings = Settings { rate: 0.02, batch: NonZeroU32::new(32).unwrap(), ..IMAGE_SETTINGS };
+    const BATCH: NonZeroU32 = NonZeroU32::new(32).unwrap();
+    let settings = Settings { rate: 0.02, batch: BATCH, ..IMAGE_SETTINGS };
     gradient_tracking::<_, N, N, { Logistic::workspace(N) }>(&problem, settings, data, measure)
 }
 
@@ -244,15 +245,33 @@ pub fn learn<P: Problem, R, const N: usize, const M: usize, const W: usize>(
     measure: Measure<'_>,
     read: impl FnOnce(&GtNode<&P, N, M>, usize) -> R,
 ) -> R {
-    let start = settings.start;
+    let mut node = node(problem, settings);
+    let ram = size_of_val(&node) + size_of::<Scratch<[f32; M], [f32; W]>>();
+    take_steps::<P, N, M, W>(&mut node, settings, measure);
+    read(&node, ram)
+}
+
+// A function of its own, as the next is, so that nothing else is on the stack while the node is built.
+#[inline(never)]
+fn node<P: Problem, const N: usize, const M: usize>(
+    problem: &P,
+    settings: Settings,
+) -> GtNode<&P, N, M> {
     // Hidden from the compiler, like settings that come from flash.
     let config = black_box(Config { steps: settings.steps(), sampler: settings.sampler() });
-    let mut node = sure(GtNode::<_, N, M>::gradient_tracking(problem, config, [start; N]));
+    sure(GtNode::gradient_tracking(problem, config, [settings.start; N]))
+}
+
+#[inline(never)]
+fn take_steps<P: Problem, const N: usize, const M: usize, const W: usize>(
+    node: &mut GtNode<&P, N, M>,
+    settings: Settings,
+    measure: Measure<'_>,
+) {
     let mut scratch = Scratch::<[f32; M], [f32; W]>::new();
-    let (x, y) = black_box(([start; N], [0.0; N]));
-    let ram = size_of_val(&node) + size_of_val(&scratch);
-    measure(&mut || step(&mut node, &mut scratch, Neighbour { weight: WEIGHT, x: &x, y: &y }));
-    read(&node, ram)
+    let (x, y) = ([settings.start; N], [0.0; N]);
+    let neighbour = black_box(Neighbour { weight: WEIGHT, x: &x, y: &y });
+    measure(&mut || step(node, &mut scratch, neighbour));
 }
 
 /// The variables of a node, in the order in which benchmarks compare them.
