@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// An instruction count may rise by this much, in percent, before the test fails.
-const RISE: f64 = 3.0;
-/// It may fall by this much before the page has to be written anew.
-const FALL: f64 = 10.0;
+use crate::counts::{Findings, change, grouped, number, ratio};
+
 /// Bytes may change by this much.
 const BYTES: f64 = 10.0;
 
@@ -23,15 +21,6 @@ pub struct Cost {
     pub instructions: u64,
 }
 
-/// What a comparison with the page found.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Findings {
-    /// What fails the test.
-    pub failures: Vec<String>,
-    /// What only deserves a mention.
-    pub notes: Vec<String>,
-}
-
 impl Cost {
     fn bytes(self) -> [(&'static str, u64); 3] {
         [("flash", self.flash), ("RAM", self.ram), ("stack", self.stack)]
@@ -45,21 +34,9 @@ impl Cost {
                 findings.failures.push(format!("{name} is {found}, on the page {known}"));
             }
         }
-        let (known, found) = (self.instructions, measured.instructions);
-        let percent = change(known, found);
-        let text = format!("instructions are {found}, on the page {known} ({percent:+.1} %)");
-        if !(-FALL..=RISE).contains(&percent) {
-            findings.failures.push(text);
-        } else if percent < -RISE {
-            findings.notes.push(text);
-        }
+        findings.count(self.instructions, measured.instructions);
         findings
     }
-}
-
-/// The change from one number to another, in percent.
-pub fn change(from: u64, to: u64) -> f64 {
-    100.0 * (to as f64 - from as f64) / (from as f64)
 }
 
 /// The section of the page, the problem, and the chip.
@@ -106,7 +83,6 @@ pub fn read(page: &str) -> Table {
         title = line.strip_prefix("## ").unwrap_or(title);
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, problem, chip, flash, ram, stack, instructions, _, _] = cells[..] else { continue };
-        let number = |cell: &str| cell.replace(',', "").parse().ok();
         let cost = || {
             Some(Cost {
                 flash: number(flash)?,
@@ -120,22 +96,4 @@ pub fn read(page: &str) -> Table {
         }
     }
     table
-}
-
-/// How many times one number is another.
-pub fn ratio(a: u64, b: u64) -> String {
-    format!("{:.2}", a as f64 / b as f64)
-}
-
-/// A number with a comma after every thousand.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
