@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All tests of the project, on a machine that has nothing but rustup: installs what is missing, then checks formatting,
 # lints, dependencies, docs, host tests, the installed command, reports in a browser, chip builds, emulated chips, memory
-# budgets of boards, and the proof that nothing panics. Prints at the end how long each step took.
+# budgets of boards, instructions on chips and hosts, and the proof that nothing panics. Prints at the end how long each
+# step took.
 # Writes only to the target folders, apart from what it installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -52,6 +53,17 @@ if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >
     brew install qemu arm-none-eabi-gcc
   else
     echo "Install QEMU with qemu-system-arm and qemu-system-riscv32, and arm-none-eabi-gcc, then run this again." >&2
+    exit 1
+  fi
+fi
+# Counts a host's instructions, on the one platform that has a page of them.
+if [ "$(uname -sm)" = "Linux x86_64" ] && ! command -v valgrind >/dev/null; then
+  if command -v apt-get >/dev/null; then
+    sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
+    $sudo apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends valgrind >/dev/null
+  else
+    echo "Install valgrind, then run this again." >&2
     exit 1
   fi
 fi
@@ -144,7 +156,7 @@ done
 step "Tests of the node program"
 (cd firmware && cargo test --locked -p lopa-node --features encrypt)
 
-step "Tests on emulated chips, in a browser, budgets of boards, the link-time proof, and real data"
+step "Tests on emulated chips, in a browser, budgets of boards, instructions, the link-time proof, and real data"
 skip=(--skip real_data:: --skip ten_boards_learn_mnist)
 for place in ${LOPA_DATA:+"$LOPA_DATA"} data ../shared/data; do
   if [ -d "$place/mnist" ] && [ -d "$place/covtype" ] && [ -d "$place/cifar10" ]; then

@@ -1,6 +1,7 @@
-//! Gives the linker the memory of the machine that emulates the target.
+//! Gives the linker the memory of the machine that emulates the target and, for programs that measure it, plain C.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{env, fs};
 
 fn main() {
@@ -21,4 +22,46 @@ fn main() {
     // Not in .cargo/config.toml, which applies only to builds in its own directory.
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
     println!("cargo::rustc-link-arg-bins=--nmagic");
+    if env::var_os("CARGO_FEATURE_REFERENCE").is_some() {
+        for (problem, functions) in REFERENCES {
+            compile(&out, &target, problem, functions);
+        }
+    }
+}
+
+/// Problems that are written in C too, and the functions that Rust calls.
+const REFERENCES: [(&str, [&str; 2]); 2] = [
+    ("logistic", ["logistic_compute", "logistic_mix"]),
+    ("shared_layer", ["shared_layer_compute", "shared_layer_mix"]),
+];
+
+/// How a problem is compiled: with the sums of the node; with fused operations; with sizes that the compiler knows.
+const VARIANTS: [(&str, &[&str]); 3] = [
+    ("", &["-ffp-contract=off"]),
+    ("_fused", &["-ffp-contract=fast"]),
+    ("_known", &["-ffp-contract=off", "-DSIZES_KNOWN", "-Wno-unused-parameter"]),
+];
+
+/// Compiles each variant of a problem, its functions under names of their own.
+fn compile(out: &Path, target: &str, problem: &str, functions: [&str; 2]) {
+    let chip: &[&str] = match target {
+        "thumbv7em-none-eabihf" => &["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16"],
+        "thumbv8m.main-none-eabihf" => &["-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16"],
+        _ => panic!("the reference is for chips with an FPU, not for {target}"),
+    };
+    let source = format!("reference/{problem}.c");
+    println!("cargo::rerun-if-changed=reference/common.h");
+    println!("cargo::rerun-if-changed={source}");
+    for (suffix, flags) in VARIANTS {
+        let object = out.join(format!("{problem}{suffix}.o"));
+        let mut gcc = Command::new("arm-none-eabi-gcc");
+        gcc.args(chip).args(["-mthumb", "-mfloat-abi=hard", "-O3", "-std=c11", "-ffreestanding"]);
+        gcc.args(["-Wall", "-Wextra", "-Werror"]).args(flags);
+        gcc.args(["-c", &source, "-o"]).arg(&object);
+        gcc.args(functions.map(|name| format!("-D{name}={name}{suffix}")));
+        let status = gcc.status().expect("arm-none-eabi-gcc runs: install gcc-arm-none-eabi");
+        assert!(status.success(), "{source} does not compile");
+        let program = problem.replace('_', "-");
+        println!("cargo::rustc-link-arg-bin=reference-{program}={}", object.display());
+    }
 }

@@ -8,7 +8,7 @@ use core::num::NonZeroU32;
 
 use lopa_core::batch::Sampler;
 use lopa_core::footprint::Footprint;
-use lopa_core::node::{Config, GtNode, Neighbour, Scheme, Scratch};
+use lopa_core::node::{Config, GtNode, Neighbour, Scheme, Scratch, State};
 use lopa_core::problem::Problem;
 use lopa_core::problems::{
     Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer,
@@ -66,7 +66,7 @@ pub fn quadratic(measure: Measure<'_>) -> Report {
     };
     let problem = sure(Quadratic::new(parts));
     let data = size_of_val(&NUMBERS) + size_of_val(&DIAGONAL);
-    gradient_tracking::<_, N, N, 0>(&problem, 0.1, data, measure)
+    gradient_tracking::<_, N, N, 0>(&problem, Settings::new(0.1), data, measure)
 }
 
 /// n = p = 64, u8, batches of 8.
@@ -78,7 +78,35 @@ pub fn logistic(measure: Measure<'_>) -> Report {
     let problem = sure(Logistic::new(train, validation));
     let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
     gradient_tracking::<_, WIDTH, WIDTH, { Logistic::workspace(WIDTH) }>(
-        &problem, -3.0, data, measure,
+        &problem,
+        Settings::new(-3.0),
+        data,
+        measure,
+    )
+}
+
+/// n = p = 256, u8 without an offset, batches of 32.
+pub fn logistic_256(measure: Measure<'_>) -> Report {
+    const N: usize = 256;
+    static FEATURES: [u8; ROWS * N] = bytes(7);
+    static LABELS: [u8; ROWS] = classes(2);
+    let [train, validation] = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), PIXELS);
+    let problem = sure(Logistic::new(train, validation));
+    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
+    const BATCH: NonZeroU32 = NonZeroU32::new(32).unwrap();
+    let settings = Settings { rate: 0.02, batch: BATCH, ..IMAGE_SETTINGS };
+    gradient_tracking::<_, N, N, { Logistic::workspace(N) }>(&problem, settings, data, measure)
+}
+
+/// n = p = 784, u8 without an offset, batches of 8: the size of an MNIST image.
+pub fn logistic_784(measure: Measure<'_>) -> Report {
+    let problem = image_problem();
+    let data = size_of_val(&IMAGES) + size_of_val(&IMAGE_LABELS);
+    gradient_tracking::<_, PIXEL_COUNT, PIXEL_COUNT, { Logistic::workspace(PIXEL_COUNT) }>(
+        &problem,
+        IMAGE_SETTINGS,
+        data,
+        measure,
     )
 }
 
@@ -89,23 +117,18 @@ pub fn ridge(measure: Measure<'_>) -> Report {
     let [train, validation] = twice(Features::F32(&FEATURES), Labels::Real(&LABELS), (0.5, 0.0));
     let problem = sure(Ridge::new(train, validation));
     let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
-    gradient_tracking::<_, WIDTH, WIDTH, { Ridge::workspace(WIDTH) }>(&problem, -3.0, data, measure)
+    let settings = Settings::new(-3.0);
+    gradient_tracking::<_, WIDTH, WIDTH, { Ridge::workspace(WIDTH) }>(
+        &problem, settings, data, measure,
+    )
 }
 
 /// 16-8-4: n = 136, p = 36, u8, batches of 8.
 pub fn shared_layer(measure: Measure<'_>) -> Report {
-    const HIDDEN: usize = 8;
-    const CLASSES: usize = 4;
-    const OUTER: usize = SharedLayer::outer(16, HIDDEN);
-    const INNER: usize = SharedLayer::inner(HIDDEN, CLASSES);
     const WORKSPACE: usize = SharedLayer::workspace(HIDDEN, CLASSES);
-    static FEATURES: [u8; ROWS * 16] = bytes(5);
-    static LABELS: [u8; ROWS] = classes(CLASSES as u8);
-    let [train, validation] =
-        twice(Features::U8(&FEATURES), Labels::Class(&LABELS), (1.0 / 255.0, 128.0));
-    let problem = sure(SharedLayer::new(train, validation, HIDDEN, CLASSES, 0.02));
-    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
-    gradient_tracking::<_, OUTER, INNER, WORKSPACE>(&problem, 0.1, data, measure)
+    let problem = layer_problem();
+    let data = size_of_val(&PATCHES) + size_of_val(&PATCH_LABELS);
+    gradient_tracking::<_, LAYER, HEAD, WORKSPACE>(&problem, LAYER_SETTINGS, data, measure)
 }
 
 /// n = p = 64, i8, logistic loss, batches of 8.
@@ -116,34 +139,145 @@ pub fn meta(measure: Measure<'_>) -> Report {
         twice(Features::I8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 128.0, 0.0));
     let problem = sure(Meta::<LogisticLoss>::new(train, validation, 2.0));
     let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
-    gradient_tracking::<_, WIDTH, WIDTH, 0>(&problem, 0.1, data, measure)
+    gradient_tracking::<_, WIDTH, WIDTH, 0>(&problem, Settings::new(0.1), data, measure)
 }
 
 const WIDTH: usize = 64;
 const ROWS: usize = 32;
-const BATCH: NonZeroU32 = NonZeroU32::new(8).unwrap();
+/// How pixels become values: scale and offset.
+pub const PIXELS: (f32, f32) = (1.0 / 255.0, 0.0);
+
+/// How a node of a benchmark is set up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Every element of x at the start.
+    pub start: f32,
+    /// β and λ.
+    pub rate: f32,
+    /// The samples of a batch.
+    pub batch: NonZeroU32,
+}
+
+impl Settings {
+    const fn new(start: f32) -> Self {
+        Self { start, rate: 0.05, batch: NonZeroU32::new(8).unwrap() }
+    }
+
+    /// The step sizes.
+    #[must_use]
+    pub fn steps(self) -> StepSizes {
+        sure(StepSizes::new(0.1, self.rate, self.rate, 0.4, 0.5))
+    }
+
+    /// How batches are drawn.
+    #[must_use]
+    pub const fn sampler(self) -> Sampler {
+        Sampler::drawn(7, 0, self.batch)
+    }
+}
+
+/// The weight of the neighbour.
+pub const WEIGHT: f32 = 0.5;
+
+/// The width of the rows in [`IMAGES`].
+pub const PIXEL_COUNT: usize = 784;
+/// The features of [`image_problem`].
+pub static IMAGES: [u8; ROWS * PIXEL_COUNT] = bytes(8);
+/// Its labels.
+pub static IMAGE_LABELS: [u8; ROWS] = classes(2);
+/// Its settings: steps are shorter, because rows are longer.
+pub const IMAGE_SETTINGS: Settings = Settings { rate: 0.005, ..Settings::new(-3.0) };
+
+/// The problem of [`logistic_784`].
+#[must_use]
+pub fn image_problem() -> Logistic<'static> {
+    let [train, validation] = twice(Features::U8(&IMAGES), Labels::Binary(&IMAGE_LABELS), PIXELS);
+    sure(Logistic::new(train, validation))
+}
+
+/// The width of the rows in [`PATCHES`].
+pub const PATCH: usize = 16;
+/// The hidden units of [`layer_problem`].
+pub const HIDDEN: usize = 8;
+/// Its classes.
+pub const CLASSES: usize = 4;
+/// Its n.
+pub const LAYER: usize = SharedLayer::outer(PATCH, HIDDEN);
+/// Its p.
+pub const HEAD: usize = SharedLayer::inner(HIDDEN, CLASSES);
+/// Its features.
+pub static PATCHES: [u8; ROWS * PATCH] = bytes(5);
+/// Its labels.
+pub static PATCH_LABELS: [u8; ROWS] = classes(CLASSES as u8);
+/// Scale and offset of its features.
+pub const PATCH_SCALING: (f32, f32) = (1.0 / 255.0, 128.0);
+/// Its μ.
+pub const MU: f32 = 0.02;
+/// Its settings.
+pub const LAYER_SETTINGS: Settings = Settings::new(0.1);
+
+/// The problem of [`shared_layer`].
+#[must_use]
+pub fn layer_problem() -> SharedLayer<'static> {
+    let [train, validation] =
+        twice(Features::U8(&PATCHES), Labels::Class(&PATCH_LABELS), PATCH_SCALING);
+    sure(SharedLayer::new(train, validation, HIDDEN, CLASSES, MU))
+}
 
 fn gradient_tracking<P: Problem, const N: usize, const M: usize, const W: usize>(
     problem: &P,
-    start: f32,
+    settings: Settings,
     data: usize,
     measure: Measure<'_>,
 ) -> Report {
-    let steps = sure(StepSizes::new(0.1, 0.05, 0.05, 0.4, 0.5));
-    // Hidden from the compiler, like settings that come from flash.
-    let config = black_box(Config { steps, sampler: Sampler::drawn(7, 0, BATCH) });
-    let mut node = sure(GtNode::<_, N, M>::gradient_tracking(problem, config, [start; N]));
-    let mut scratch = Scratch::<[f32; M], [f32; W]>::new();
-    let (x, y) = black_box(([start; N], [0.0; N]));
-    let ram = size_of_val(&node) + size_of_val(&scratch);
-    measure(&mut || step(&mut node, &mut scratch, Neighbour { weight: 0.5, x: &x, y: &y }));
-    let mut hash = Hash::default();
-    let state = node.state();
-    for variable in [state.x, state.theta, state.v, state.z, state.y] {
-        hash.floats(variable);
-    }
     let predicted = Footprint::new(Scheme::GradientTracking, N, M, W).ram();
-    Report { predicted, ram, data, hash: hash.value() }
+    learn::<P, _, N, M, W>(problem, settings, measure, |node, ram| {
+        let mut hash = Hash::default();
+        variables(node.state()).into_iter().for_each(|variable| hash.floats(variable));
+        Report { predicted, ram, data, hash: hash.value() }
+    })
+}
+
+/// Sets up a node, has its step measured, and reads the final state; also passes the RAM as the compiler lays it out.
+pub fn learn<P: Problem, R, const N: usize, const M: usize, const W: usize>(
+    problem: &P,
+    settings: Settings,
+    measure: Measure<'_>,
+    read: impl FnOnce(&GtNode<&P, N, M>, usize) -> R,
+) -> R {
+    let mut node = node(problem, settings);
+    let ram = size_of_val(&node) + size_of::<Scratch<[f32; M], [f32; W]>>();
+    take_steps::<P, N, M, W>(&mut node, settings, measure);
+    read(&node, ram)
+}
+
+// A function of its own, as the next is, so that nothing else is on the stack while the node is built.
+#[inline(never)]
+fn node<P: Problem, const N: usize, const M: usize>(
+    problem: &P,
+    settings: Settings,
+) -> GtNode<&P, N, M> {
+    // Hidden from the compiler, like settings that come from flash.
+    let config = black_box(Config { steps: settings.steps(), sampler: settings.sampler() });
+    sure(GtNode::gradient_tracking(problem, config, [settings.start; N]))
+}
+
+#[inline(never)]
+fn take_steps<P: Problem, const N: usize, const M: usize, const W: usize>(
+    node: &mut GtNode<&P, N, M>,
+    settings: Settings,
+    measure: Measure<'_>,
+) {
+    let mut scratch = Scratch::<[f32; M], [f32; W]>::new();
+    let (x, y) = ([settings.start; N], [0.0; N]);
+    let neighbour = black_box(Neighbour { weight: WEIGHT, x: &x, y: &y });
+    measure(&mut || step(node, &mut scratch, neighbour));
+}
+
+/// The variables of a node, in the order in which benchmarks compare them.
+#[must_use]
+pub fn variables(state: State<'_>) -> [&[f32]; 5] {
+    [state.x, state.theta, state.v, state.z, state.y]
 }
 
 /// One step: compute and mix.

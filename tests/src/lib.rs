@@ -11,6 +11,7 @@ pub mod benchmark;
 pub mod data;
 pub mod fingerprint;
 pub mod hash;
+pub mod images;
 pub mod primitives;
 pub mod programs;
 #[cfg(not(target_os = "none"))]

@@ -5,6 +5,8 @@ pub mod cipher;
 pub mod cost;
 mod counter;
 mod program;
+#[cfg(feature = "reference")]
+pub mod reference;
 mod stack;
 
 #[doc(hidden)]

@@ -1,228 +1,244 @@
-//! Ten nodes on MNIST, here and in plain NumPy, in one run on one core: see README.md in this folder.
+//! The same jobs in `lopa run`, in a bare loop, in plain NumPy and in JAX, in one run: see README.md in this folder.
 
-use std::error::Error;
+mod bare;
+mod job;
+mod roofline;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::time::Instant;
 
-use lopa_core::batch::{Sampler, Sharing};
-use lopa_core::draw::{Draws, Purpose};
-use lopa_core::node::Config;
-use lopa_core::problem::{Point, Predict};
-use lopa_core::problems::Logistic;
-use lopa_core::samples::LabelKind;
-use lopa_host::algorithms::Batch;
-use lopa_host::config::{Experiment, Start};
-use lopa_host::data::{Class, Dataset, Deal, Partition, Shard, Table, Targets, Values, mnist};
-use lopa_host::metrics;
-use lopa_host::network::Simulation;
-use lopa_host::topology::Topology;
+use bare::Measured;
+use job::{GROUP, JOBS, Job, Outcome, typical};
 
-/// The job of the workspace's README.
-const JOB: &str = r#"
-[network]
-nodes = 10
-topology = "ring"
-[problem]
-kind = "logistic"
-[data]
-samples = 12000
-[algorithm]
-name = "lopa-gt"
-alpha = 0.1
-beta = 0.1
-lambda = 0.1
-gamma = 0.4
-tau = 0.4
-batch = 40
-[run]
-iterations = 2000
-x0 = -6.0
-"#;
-
-/// How often each side does the whole job; the median counts.
+/// How often each side does a job unless told otherwise; the median counts.
 const REPETITIONS: usize = 5;
-/// The promised ratio.
-const WANTED: f64 = 4.0;
-/// A side with a lower accuracy has not done the same job.
-const LEARNED: f64 = 0.998;
+/// How many times as fast two threads are as one.
+const TWO_THREADS: f64 = 1.5;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+const HELP: &str = "\
+Compares lopa with NumPy and JAX: see lopa-host/benches/numpy/README.md
 
-/// Microseconds per node and iteration (of the median iteration), and the mean test accuracy.
-struct Figures {
-    time: f64,
-    accuracy: f64,
+cargo bench -p lopa-host --bench numpy -- [JOB] [--repetitions N]
+cargo bench -p lopa-host --bench numpy -- roofline
+
+JOB is logistic or shared-layer; both if not given. With roofline, it measures instead what limits the first job.";
+
+/// Who does a job.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Run,
+    Bare,
+    NumPy,
+    Jax,
+    TwoThreads,
+}
+
+impl Side {
+    const ALL: [Self; 5] = [Self::Run, Self::Bare, Self::NumPy, Self::Jax, Self::TwoThreads];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Run => "lopa run",
+            Self::Bare => "bare loop",
+            Self::NumPy => "NumPy",
+            Self::Jax => "JAX",
+            Self::TwoThreads => "lopa run, 2 threads",
+        }
+    }
 }
 
 fn main() -> ExitCode {
-    match compare() {
-        Ok(ratio) if ratio >= WANTED => ExitCode::SUCCESS,
-        Ok(ratio) => {
-            eprintln!("{ratio:.2} times as fast: {WANTED} are promised");
+    match act() {
+        Ok(misses) if misses.is_empty() => ExitCode::SUCCESS,
+        Ok(misses) => {
+            eprintln!("{}", misses.join("\n"));
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
+            let text = error.to_string();
+            eprintln!("{text}");
+            if text == HELP { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }
 
-fn compare() -> Outcome<f64> {
-    let job = Experiment::parse(JOB)?;
-    let shards = shards(&job)?;
-    let folder = tempfile::tempdir()?;
-    export(&job, &shards, folder.path())?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    for repetition in 1..=REPETITIONS {
-        // In turns, so that other load on the machine affects both.
-        let a = pool.install(|| here(&job, &shards).map_err(|error| error.to_string()))?;
-        let b = numpy(folder.path())?;
-        println!("{repetition}: lopa {:7.2} µs, NumPy {:7.2} µs", a.time, b.time);
-        for (who, figures) in [("lopa", &a), ("NumPy", &b)] {
-            if figures.accuracy < LEARNED {
-                return Err(format!("{who} did not learn: {:.4}", figures.accuracy).into());
+/// Does what the command line says; returns the promises that were not kept.
+fn act() -> Outcome<Vec<String>> {
+    // Cargo adds `--bench`.
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    let (mut chosen, mut repetitions) = (None, REPETITIONS);
+    while let Some(argument) = arguments.next() {
+        match &*argument {
+            "--help" | "-h" => {
+                println!("{HELP}");
+                return Ok(Vec::new());
+            }
+            "--repetitions" => {
+                let count = arguments.next().and_then(|count| count.parse().ok());
+                repetitions = count.filter(|&count| count > 0).ok_or(HELP)?;
+            }
+            "roofline" => return roofline::report().map(|()| Vec::new()),
+            // How this program starts itself.
+            "--bare" => {
+                let (name, mnist) = (arguments.next(), arguments.next());
+                let job = JOBS.iter().find(|job| Some(job.name) == name.as_deref());
+                let Measured { time, accuracy } =
+                    bare::run(job.ok_or(HELP)?, Path::new(&mnist.ok_or(HELP)?))?;
+                println!("{time} {accuracy} lopa");
+                return Ok(Vec::new());
+            }
+            name => {
+                chosen = Some(JOBS.iter().find(|job| job.name == name).ok_or(HELP)?.name);
             }
         }
-        ours.push(a);
-        theirs.push(b);
     }
-    let (ours, theirs) = (median(ours), median(theirs));
-    println!("microseconds per node and iteration, one core, median of {REPETITIONS}");
-    println!("  lopa   {:7.2}   test accuracy {:.4}", ours.time, ours.accuracy);
-    println!("  NumPy  {:7.2}   test accuracy {:.4}", theirs.time, theirs.accuracy);
-    println!("  ratio  {:7.2}", theirs.time / ours.time);
-    Ok(theirs.time / ours.time)
+    let data = tempfile::tempdir()?;
+    let mnist = job::mnist(data.path())?;
+    let mut misses = Vec::new();
+    for job in JOBS.iter().filter(|job| chosen.is_none_or(|name| name == job.name)) {
+        misses.extend(compare(job, &mnist, repetitions)?);
+    }
+    Ok(misses)
 }
 
-fn median(mut figures: Vec<Figures>) -> Figures {
-    figures.sort_by(|a, b| a.time.total_cmp(&b.time));
-    figures.swap_remove(figures.len() / 2)
-}
-
-/// The job here.
-fn here(job: &Experiment, shards: &[Shard]) -> Outcome<Figures> {
-    let mut problems = Vec::new();
-    for shard in shards {
-        let train = shard.train.samples(LabelKind::Binary)?;
-        problems.push(Logistic::new(train, shard.validation.samples(LabelKind::Binary)?)?);
+/// Measures a job, prints a table, and returns the promises that were not kept.
+fn compare(job: &Job, mnist: &Path, repetitions: usize) -> Outcome<Vec<String>> {
+    let folder = tempfile::tempdir()?;
+    job.export(mnist, folder.path())?;
+    fs::write(folder.path().join("job.toml"), job.file(mnist))?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let sides: Vec<Side> =
+        Side::ALL.into_iter().filter(|&side| side != Side::TwoThreads || cores > 1).collect();
+    let mut all: BTreeMap<Side, Vec<Measured>> = BTreeMap::new();
+    println!("{}: microseconds per node and iteration, one core each", job.name);
+    for repetition in 1..=repetitions {
+        // In turns, so that other load on the machine affects all.
+        print!("  {repetition}:");
+        for &side in &sides {
+            let measured = measure(side, job, mnist, folder.path())?;
+            print!(" {} {:.2}", side.name(), measured.time);
+            if measured.accuracy < job.learned {
+                let accuracy = measured.accuracy;
+                return Err(format!("{} did not learn: {accuracy:.4}", side.name()).into());
+            }
+            all.entry(side).or_default().push(measured);
+        }
+        println!();
     }
-    let (steps, size, seed) = (job.steps()?, job.batch(), job.run.seed);
-    let config = |node| {
-        let sampler = Sampler { draws: Draws { seed, node }, size, sharing: Sharing::Independent };
-        Config { steps, sampler }
-    };
-    let edges = Topology::ring(job.network.nodes).metropolis();
-    let scheme = job.algorithm.scheme()?;
-    let mut network =
-        Simulation::new(problems, scheme, edges, |outer| vec![start(job); outer], config)?;
-    let mut times = Vec::new();
-    for _ in 0..job.run.iterations {
-        let began = Instant::now();
-        network.round()?;
-        times.push(began.elapsed().as_secs_f64());
+    let medians: BTreeMap<Side, Measured> =
+        all.into_iter().map(|(side, measured)| (side, median(measured))).collect();
+    let own = medians[&Side::Run].time;
+    println!("  {:20} {:>9} {:>8} {:>9}", "median", "µs", "ratio", "accuracy");
+    for (side, Measured { time, accuracy }) in &medians {
+        println!("  {:20} {time:9.2} {:8.2} {accuracy:9.4}", side.name(), time / own);
     }
-    // The median, so that iterations disturbed by other load do not count.
-    times.sort_by(f64::total_cmp);
-    let time = 1e6 * times[times.len() / 2] / f64::from(job.network.nodes);
-    let test = shards[0].test.as_ref().ok_or("no test samples")?.samples(LabelKind::Binary)?;
-    let mut right = 0.0;
-    for node in network.nodes() {
-        let at = Point { x: node.state().x, theta: node.state().theta };
-        let predict = |row| Some(node.problem().predict(at, row, &mut []));
-        right += metrics::accuracy(&test, predict).unwrap_or(0.0);
-    }
-    Ok(Figures { time, accuracy: right / f64::from(job.network.nodes) })
-}
-
-/// The job in NumPy.
-fn numpy(folder: &Path) -> Outcome<Figures> {
-    let python = std::env::var_os("LOPA_PYTHON").unwrap_or("python3".into());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/numpy/lopa.py");
-    let name = python.to_string_lossy().into_owned();
-    let output = Command::new(python).arg(script).arg(folder).output().map_err(|error| {
-        format!("{name} does not start ({error}): install Python 3, or name it in LOPA_PYTHON")
-    })?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        let hint = if text.contains("No module named 'numpy'") {
-            format!(
-                "install NumPy: {name} -m pip install numpy, or name an interpreter that has it in LOPA_PYTHON\n"
-            )
-        } else {
-            String::new()
-        };
-        return Err(format!("{hint}{text}").into());
-    }
-    let text = String::from_utf8(output.stdout)?;
-    match *text.split_whitespace().collect::<Vec<_>>() {
-        [time, accuracy, _] => Ok(Figures { time: time.parse()?, accuracy: accuracy.parse()? }),
-        _ => Err(format!("lopa.py printed {text:?}").into()),
-    }
-}
-
-fn start(job: &Experiment) -> f32 {
-    match job.run.x0 {
-        Some(Start::Number(x0)) => x0,
-        _ => 0.0,
-    }
-}
-
-/// The samples of each node: zeros and ones of MNIST or, without MNIST, two synthetic classes of the same shape.
-fn shards(job: &Experiment) -> Outcome<Vec<Shard>> {
-    let dataset = match lopa_tests::real_data::find("mnist") {
-        Some(folder) => mnist::load(folder)?.pick(&["0", "1"])?,
-        None => {
-            println!(
-                "mnist/ is not here, so the data are made up, of the same shape: set LOPA_DATA to the folder that holds it"
-            );
-            Dataset::new(blobs(12_665, 1)?, Some(blobs(2_115, 2)?))?
+    let mut misses = Vec::new();
+    let mut promise = |what: &str, found: f64, promised: f64| {
+        if found < promised {
+            misses.push(format!("{}: {found:.2} {what}, {promised} promised", job.name));
         }
     };
-    let deal = Deal {
-        samples: job.data.samples,
-        ..Deal::new(job.network.nodes, Partition::Iid, job.run.seed)
-    };
-    Ok(deal.shards(dataset)?)
+    promise("times as fast as NumPy", medians[&Side::NumPy].time / own, job.promised[0]);
+    promise("times as fast as JAX", medians[&Side::Jax].time / own, job.promised[1]);
+    if let Some(two) = medians.get(&Side::TwoThreads) {
+        promise("times as fast on two cores", own / two.time, TWO_THREADS);
+    }
+    Ok(misses)
 }
 
-/// Rows of 784 noisy pixels; each class has another half of them brighter.
-fn blobs(rows: usize, part: u32) -> Outcome<Table> {
-    let mut stream = Draws { seed: 1, node: 0 }.stream(0, Purpose::custom(part));
-    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-    for _ in 0..rows {
-        let label = (stream.next() >> 31) as u8;
-        let bright = |pixel: usize| if pixel % 2 == usize::from(label) { 96 } else { 64 };
-        pixels.extend((0..784).map(|pixel| (stream.next() >> 25) as u8 + bright(pixel)));
-        labels.push(label);
-    }
-    let classes = Arc::new([Class::new(0, "0"), Class::new(1, "1")]);
-    Ok(Table::new(Values::Bytes(pixels), 784, Targets::Class(labels), classes)?)
+fn median(mut measured: Vec<Measured>) -> Measured {
+    measured.sort_by(|a, b| a.time.total_cmp(&b.time));
+    measured.swap_remove(measured.len() / 2)
 }
 
-/// Writes what lopa.py reads.
-fn export(job: &Experiment, shards: &[Shard], folder: &Path) -> Outcome<()> {
-    let write = |name: &str, table: &Table| -> Outcome<()> {
-        let (Values::Bytes(pixels), Some(labels)) = (table.values(), table.labels()) else {
-            return Err("images of two classes are needed".into());
-        };
-        std::fs::write(folder.join(format!("{name}.pixels")), pixels)?;
-        Ok(std::fs::write(folder.join(format!("{name}.labels")), labels)?)
-    };
-    for (node, shard) in shards.iter().enumerate() {
-        write(&format!("train-{node}"), &shard.train)?;
-        write(&format!("validation-{node}"), &shard.validation)?;
+fn measure(side: Side, job: &Job, mnist: &Path, folder: &Path) -> Outcome<Measured> {
+    match side {
+        Side::Run => run(job, folder, 1),
+        Side::TwoThreads => run(job, folder, 2),
+        Side::Bare => {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.env("RAYON_NUM_THREADS", "1").args(["--bare", job.name]).arg(mnist);
+            printed(&finish(command)?)
+        }
+        Side::NumPy => script("lopa.py", "numpy", folder),
+        Side::Jax => script("lopa_jax.py", "jax", folder),
     }
-    write("test", shards[0].test.as_deref().ok_or("no test samples")?)?;
-    let a = &job.algorithm;
-    let Batch::Drawn(batch) = a.batch else { return Err("drawn batches are needed".into()) };
-    let text = serde_json::json!({
-        "nodes": job.network.nodes, "width": shards[0].train.width(), "batch": batch,
-        "rounds": job.run.iterations, "seed": job.run.seed, "x0": start(job),
-        "alpha": a.alpha, "beta": a.beta, "lambda": a.lambda, "gamma": a.gamma, "tau": a.tau,
-    });
-    Ok(std::fs::write(folder.join("job.json"), text.to_string())?)
+}
+
+/// A command on one core, where the system can do that: not every library obeys a limit of its threads.
+fn pinned(program: &OsStr) -> Command {
+    if Command::new("taskset").arg("--version").output().is_err() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", "0"]).arg(program);
+    command
+}
+
+/// Runs a command that must succeed, and returns what it printed.
+fn finish(mut command: Command) -> Outcome<String> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8(output.stdout)?);
+    }
+    Err(format!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr)).into())
+}
+
+/// The time and the accuracy that a side printed.
+fn printed(text: &str) -> Outcome<Measured> {
+    match *text.split_whitespace().collect::<Vec<_>>() {
+        [time, accuracy, _] => Ok(Measured { time: time.parse()?, accuracy: accuracy.parse()? }),
+        _ => Err(format!("a side printed {text:?}").into()),
+    }
+}
+
+/// The job in `lopa run`: the time of its rounds, as it records them.
+fn run(job: &Job, folder: &Path, threads: usize) -> Outcome<Measured> {
+    let results = tempfile::tempdir_in(folder)?;
+    let out = results.path().join("results");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lopa"));
+    command.arg("run").arg(folder.join("job.toml")).arg("--out").arg(&out);
+    command.args(["--threads", &threads.to_string()]);
+    finish(command)?;
+    let text = fs::read_to_string(out.join("metrics.csv"))?;
+    let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = rows.next().ok_or("metrics.csv is empty")?;
+    let place = |name: &str| {
+        names.iter().position(|other| *other == name).ok_or(format!("metrics.csv has no {name}"))
+    };
+    let (seconds, accuracy) = (place("seconds")?, place("test_accuracy")?);
+    let (mut times, mut before, mut right) = (Vec::new(), 0.0, 0.0);
+    for row in rows.skip(1) {
+        let now: f64 = row[seconds].parse()?;
+        times.push(now - before);
+        (before, right) = (now, row[accuracy].parse()?);
+    }
+    let rounds = GROUP as f64 * f64::from(job.nodes);
+    Ok(Measured { time: 1e6 * typical(times) / rounds, accuracy: right })
+}
+
+/// The job in Python.
+fn script(name: &str, package: &str, folder: &Path) -> Outcome<Measured> {
+    let python = std::env::var_os("LOPA_PYTHON").unwrap_or("python3".into());
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/numpy");
+    let mut command = pinned(&python);
+    command.arg(here.join(name)).arg(folder);
+    // Scripts import each other, and leave nothing behind.
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    let name = python.to_string_lossy();
+    finish(command).and_then(|text| printed(&text)).map_err(|error| {
+        let text = error.to_string();
+        let install = "-m pip install -r lopa-host/benches/numpy/requirements.txt";
+        if text.contains("No module named") {
+            format!("{package} is missing: {name} {install}, or name an interpreter that has it in LOPA_PYTHON\n{text}")
+        } else if text.contains("No such file or directory") {
+            format!("{name} does not start: install Python 3, or name it in LOPA_PYTHON\n{text}")
+        } else {
+            text
+        }
+        .into()
+    })
 }

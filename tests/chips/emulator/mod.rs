@@ -71,12 +71,26 @@ pub struct Build {
 impl Build {
     /// Builds programs of `firmware/emulated` for all machines at once, and returns the folder of each.
     pub fn programs(self, programs: &[&str], machines: &[&Machine]) -> Vec<PathBuf> {
+        self.with_features(programs, machines, &[])
+    }
+
+    /// The same for programs that contain C, which needs arm-none-eabi-gcc.
+    pub fn with_c(self, programs: &[&str], machines: &[&Machine]) -> Vec<PathBuf> {
+        self.with_features(programs, machines, &["reference"])
+    }
+
+    fn with_features(
+        self,
+        programs: &[&str],
+        machines: &[&Machine],
+        more: &[&str],
+    ) -> Vec<PathBuf> {
         let features: &[&str] = match self.math {
             Kind::Libm => &[],
             Kind::Micromath => &["micromath"],
         };
         let targets: Vec<&str> = machines.iter().map(|machine| machine.target).collect();
-        build_programs("emulated", programs, &targets, features, self.level)
+        build_programs("emulated", programs, &targets, &[features, more].concat(), self.level)
             .unwrap_or_else(|error| panic!("{error}"))
     }
 }

@@ -1,7 +1,12 @@
-//! The table of costs in the docs.
+//! The tables of costs in the docs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use crate::counts::{Findings, change, grouped, number, ratio};
+
+/// Bytes may change by this much.
+const BYTES: f64 = 10.0;
 
 /// The cost of one benchmark on one chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,18 +22,20 @@ pub struct Cost {
 }
 
 impl Cost {
-    fn cells(self) -> [(&'static str, u64); 4] {
-        let Self { flash, ram, stack, instructions } = self;
-        [("flash", flash), ("RAM", ram), ("stack", stack), ("instructions", instructions)]
+    fn bytes(self) -> [(&'static str, u64); 3] {
+        [("flash", self.flash), ("RAM", self.ram), ("stack", self.stack)]
     }
 
-    /// Differences of more than a tenth between another cost and this one.
-    pub fn strays(self, other: Self) -> Vec<String> {
-        let pairs = self.cells().into_iter().zip(other.cells());
-        pairs
-            .filter(|((_, a), (_, b))| a.abs_diff(*b) * 10 > *a)
-            .map(|((name, a), (_, b))| format!("{name} is {b}, in the table {a}"))
-            .collect()
+    /// Compares a measured cost with this one, which is on the page.
+    pub fn compare(self, measured: Self) -> Findings {
+        let mut findings = Findings::default();
+        for ((name, known), (_, found)) in self.bytes().into_iter().zip(measured.bytes()) {
+            if change(known, found).abs() > BYTES {
+                findings.failures.push(format!("{name} is {found}, on the page {known}"));
+            }
+        }
+        findings.count(self.instructions, measured.instructions);
+        findings
     }
 }
 
@@ -38,22 +45,34 @@ pub type Key = (String, String, String);
 /// Costs by section, problem and chip.
 pub type Table = BTreeMap<Key, Cost>;
 
+/// One row: what was measured, and how many multiply-adds a step has.
+pub type Row = (Key, Cost, u64);
+
 /// One section's rows, in the given order.
-pub fn section<'a>(title: &str, rows: impl Iterator<Item = &'a (Key, Cost)>) -> String {
-    let mut text = format!("## {title}\n\n| problem | chip |");
-    let names = ["flash", "RAM", "stack", "instructions per step"];
-    for name in names {
-        write!(text, " {name} |").expect("a string grows");
-    }
-    text += "\n|---|---|";
-    text += &"---:|".repeat(names.len());
-    for ((_, problem, chip), cost) in rows.filter(|((section, ..), _)| section == title) {
-        write!(text, "\n| {problem} | {chip} |").expect("a string grows");
-        for (_, number) in cost.cells() {
-            write!(text, " {} |", grouped(number)).expect("a string grows");
-        }
+pub fn section<'a>(title: &str, rows: impl Iterator<Item = &'a Row>) -> String {
+    let columns = ["flash", "RAM", "stack", "instructions per step", "per multiply-add"];
+    let mut text = head(title, &columns);
+    for ((_, problem, chip), cost, terms) in rows.filter(|((section, ..), ..)| section == title) {
+        let bytes = cost.bytes().map(|(_, bytes)| grouped(bytes));
+        let count = grouped(cost.instructions);
+        let cells = [&bytes[..], &[count, ratio(cost.instructions, *terms)]].concat();
+        line(&mut text, problem, chip, &cells);
     }
     text + "\n"
+}
+
+/// A section that begins with its problem and its chip.
+pub fn head(title: &str, columns: &[&str]) -> String {
+    let names = columns.join(" | ");
+    format!(
+        "## {title}\n\n| problem | chip | {names} |\n|---|---|{}",
+        "---:|".repeat(columns.len())
+    )
+}
+
+/// Adds one line to a section.
+pub fn line(text: &mut String, problem: &str, chip: &str, cells: &[String]) {
+    write!(text, "\n| {problem} | {chip} | {} |", cells.join(" | ")).expect("a string grows");
 }
 
 /// Reads the rows of all sections back; other lines are text.
@@ -63,8 +82,7 @@ pub fn read(page: &str) -> Table {
     for line in page.lines() {
         title = line.strip_prefix("## ").unwrap_or(title);
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let [_, problem, chip, flash, ram, stack, instructions, _] = cells[..] else { continue };
-        let number = |cell: &str| cell.replace(',', "").parse().ok();
+        let [_, problem, chip, flash, ram, stack, instructions, _, _] = cells[..] else { continue };
         let cost = || {
             Some(Cost {
                 flash: number(flash)?,
@@ -78,17 +96,4 @@ pub fn read(page: &str) -> Table {
         }
     }
     table
-}
-
-/// A number with a comma after every thousand.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
