@@ -48,9 +48,10 @@ pub struct InProcess<M: Member> {
     starts: Vec<usize>,
     /// The lengths of the vectors that travel, the same for all nodes.
     lengths: [usize; 2],
-    /// The pull on each node's travelling vectors, one node behind the other.
-    pulls: Vec<f32>,
-    scratch: PerThread<M::Scratch>,
+    /// What each node has sent in this round, one node behind the other: nodes move at once, without waiting until all
+    /// others have read where they were.
+    sent: Vec<f32>,
+    memory: PerThread<Memory<M::Scratch>>,
     /// The first node that diverged, and where: the network does not go on from there.
     failed: Option<NetworkError>,
 }
@@ -69,9 +70,9 @@ impl<M: Member> InProcess<M> {
         }
         let start = |node| edges.partition_point(|edge| (edge.node as usize) < node);
         let starts = (0..=nodes.len()).map(start).collect();
-        let pulls = vec![0.0; nodes.len() * width(lengths)];
-        let scratch = PerThread(Vec::new());
-        Ok(Self { nodes, edges, starts, lengths, pulls, scratch, failed: None })
+        let sent = vec![0.0; nodes.len() * width(lengths)];
+        let memory = PerThread(Vec::new());
+        Ok(Self { nodes, edges, starts, lengths, sent, memory, failed: None })
     }
 
     /// One round of every node.
@@ -88,34 +89,47 @@ impl<M: Member> InProcess<M> {
     /// Gives every thread memory to compute in, unless it has some.
     fn prepare_threads(&mut self) {
         let (nodes, threads) = (&self.nodes, rayon::current_num_threads());
-        if self.scratch.0.len() < threads {
+        if self.memory.0.len() < threads {
             let largest = |of: fn(Dimensions) -> usize| {
                 nodes.iter().map(|node| of(node.dimensions())).max().unwrap_or(0)
             };
             let (inner, workspace) = (largest(|size| size.inner), largest(|size| size.workspace));
-            self.scratch.0.resize_with(threads, || Mutex::new(M::scratch(inner, workspace)));
+            let pulls = width(self.lengths);
+            let memory =
+                || Memory { scratch: M::scratch(inner, workspace), pulls: vec![0.0; pulls] };
+            self.memory.0.resize_with(threads, || Mutex::new(memory()));
         }
     }
 
     fn compute_and_mix(&mut self) -> Result<(), NetworkError> {
-        let Self { nodes, edges, starts, lengths, pulls, scratch, .. } = self;
-        first_error(nodes.par_iter_mut().map(|node| node.compute(&mut scratch.own())))?;
-        // Every pull is taken before any node moves.
-        let width = width(*lengths);
-        pulls.par_chunks_mut(width).enumerate().for_each(|(number, pulls)| {
-            pulls.fill(0.0);
-            let own = nodes[number].travelling();
-            let (first, second) = pulls.split_at_mut(lengths[0]);
-            for edge in &edges[starts[number]..starts[number + 1]] {
-                let theirs = nodes[edge.neighbour as usize].travelling();
-                add_gap(first, edge.weight, theirs[0], own[0]);
-                add_gap(second, edge.weight, theirs[1], own[1]);
-            }
+        let Self { nodes, edges, starts, lengths, sent, memory, .. } = self;
+        let ([first, second], width) = (*lengths, width(*lengths));
+        let computed = nodes.par_iter_mut().zip(sent.par_chunks_mut(width)).map(|(node, sent)| {
+            node.compute(&mut memory.own().scratch)?;
+            let (x, y) = sent.split_at_mut(first);
+            let [own_x, own_y] = node.travelling();
+            x.copy_from_slice(own_x);
+            y[..second].copy_from_slice(own_y);
+            Ok(())
         });
-        first_error(nodes.par_iter_mut().zip(pulls.par_chunks(width)).map(|(node, pulls)| {
-            let (first, second) = pulls.split_at(lengths[0]);
-            node.mix([first, &second[..lengths[1]]])
-        }))
+        first_error(computed)?;
+        let sent = |number: usize| {
+            let (x, y) = sent[number * width..][..width].split_at(first);
+            [x, &y[..second]]
+        };
+        let mixed = nodes.par_iter_mut().enumerate().map(|(number, node)| {
+            let pulls = &mut memory.own().pulls;
+            pulls.fill(0.0);
+            let own = sent(number);
+            let (x, y) = pulls.split_at_mut(first);
+            for edge in &edges[starts[number]..starts[number + 1]] {
+                let theirs = sent(edge.neighbour as usize);
+                add_gap(x, edge.weight, theirs[0], own[0]);
+                add_gap(y, edge.weight, theirs[1], own[1]);
+            }
+            node.mix([x, &y[..second]])
+        });
+        first_error(mixed)
     }
 
     /// Whether a node diverged, so that the network stands in the middle of a round.
@@ -142,6 +156,14 @@ impl<M: Member> InProcess<M> {
     }
 }
 
+/// What nodes on one thread share.
+#[derive(Debug)]
+struct Memory<S> {
+    scratch: S,
+    /// The pull on the travelling vectors of the node that is mixed.
+    pulls: Vec<f32>,
+}
+
 /// What each thread has for itself.
 #[derive(Debug)]
 struct PerThread<T>(Vec<Mutex<T>>);
@@ -154,7 +176,7 @@ impl<T> PerThread<T> {
     }
 }
 
-/// The pulls on a node; at least one number, because there are no chunks of none.
+/// How many numbers a node sends; at least one, because there are no chunks of none.
 fn width(lengths: [usize; 2]) -> usize {
     lengths.iter().sum::<usize>().max(1)
 }
