@@ -17,6 +17,7 @@ mod fetch;
 mod fleet;
 mod keys;
 mod learned;
+mod memory;
 mod mistakes;
 mod model;
 mod own_data;

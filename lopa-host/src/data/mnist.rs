@@ -41,7 +41,8 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Dataset, FileError> {
         let (images, labels) = (find("images-idx3-ubyte")?, find("labels-idx1-ubyte")?);
         read(&images, &labels).map(|table| (images, table))
     };
-    let ((train_file, train), (test_file, test)) = (part("train")?, part("t10k")?);
+    let (train, test) = rayon::join(|| part("train"), || part("t10k"));
+    let ((train_file, train), (test_file, test)) = (train?, test?);
     if train.width() != test.width() {
         let what = other_width(test.width(), train_file.display(), train.width());
         return Err(FileError::new(&test_file, Place::File, what));

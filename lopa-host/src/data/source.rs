@@ -309,7 +309,7 @@ impl DataTable {
                 MOST_VALUES / features / nodes.max(1) as usize
             )));
         }
-        Ok((0..nodes).map(|node| recipe.shard(node)).collect())
+        Ok(recipe.shards(nodes))
     }
 
     /// One file for all nodes, and perhaps a test file of the same width.

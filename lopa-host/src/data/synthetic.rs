@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lopa_core::draw::{Draws, Purpose};
+use rayon::prelude::*;
 
 use super::shard::Shard;
 use super::table::{Class, Table, Targets, Values};
@@ -26,15 +27,30 @@ impl Recipe {
     /// The shard of one node. Nodes agree on which features matter, not on how.
     #[must_use]
     pub fn shard(&self, node: u32) -> Shard {
+        self.shard_with(node, &Self::classes())
+    }
+
+    /// The shards of the first `nodes` nodes.
+    #[must_use]
+    pub fn shards(&self, nodes: u32) -> Vec<Shard> {
+        let classes = Self::classes();
+        (0..nodes).into_par_iter().map(|node| self.shard_with(node, &classes)).collect()
+    }
+
+    fn classes() -> Arc<[Class]> {
+        Arc::new([Class::new(-1, "-1"), Class::new(1, "+1")])
+    }
+
+    fn shard_with(&self, node: u32, classes: &Arc<[Class]>) -> Shard {
         let draws = Draws { seed: self.seed, node };
         let mut truth = draws.stream(0, purposes::SYNTHETIC_TRUTH);
         let weights: Vec<f32> = (0..self.relevant.min(self.features))
             .map(|_| if truth.unit() < 0.5 { -1.0 } else { 1.0 } * (1.0 + truth.unit()))
             .collect();
-        let classes: Arc<[Class]> = Arc::new([Class::new(-1, "-1"), Class::new(1, "+1")]);
         let table = |samples: usize, part: Purpose| {
             let mut stream = draws.stream(0, part);
-            let (mut features, mut labels) = (Vec::new(), Vec::new());
+            let mut features = Vec::with_capacity(samples * self.features);
+            let mut labels = Vec::with_capacity(samples);
             for _ in 0..samples {
                 let at = features.len();
                 features.extend((0..self.features).map(|_| rough_normal(&mut stream)));
@@ -43,7 +59,7 @@ impl Recipe {
                 labels.push(u8::from(stream.unit() < chance));
             }
             let (values, targets) = (Values::Floats(features), Targets::Class(labels));
-            Table::trusted(values, self.features, targets, Arc::clone(&classes))
+            Table::trusted(values, self.features, targets, Arc::clone(classes))
         };
         Shard {
             train: table(self.samples, purposes::SYNTHETIC_TRAIN),
@@ -67,5 +83,6 @@ mod tests {
         assert_ne!(shard.train, shard.validation);
         assert_eq!(shard.test.as_ref().unwrap().len(), 200);
         assert!(shard.logistic().is_ok());
+        assert_eq!(recipe.shards(5)[3], shard);
     }
 }

@@ -9,16 +9,21 @@ pub fn accuracy<'a>(
     samples: &Samples<'a>,
     mut predict: impl FnMut(Row<'a>) -> Option<f32>,
 ) -> Option<f64> {
-    let real = samples.labels().kind() == LabelKind::Real;
     let len = samples.len() as f64;
+    if samples.labels().kind() != LabelKind::Real {
+        let mut right = 0_u32;
+        for index in 0..samples.len() {
+            right += u32::from(predict(samples.row(index))? == samples.label(index));
+        }
+        return Some(f64::from(right) / len);
+    }
     let mean = (0..samples.len()).map(|i| f64::from(samples.label(i))).sum::<f64>() / len;
-    let (mut right, mut error, mut spread) = (0.0, 0.0, 0.0);
+    let (mut error, mut spread) = (0.0, 0.0);
     for index in 0..samples.len() {
         let predicted = f64::from(predict(samples.row(index))?);
         let label = f64::from(samples.label(index));
-        right += f64::from(u8::from(predicted == label));
         error += (predicted - label) * (predicted - label);
         spread += (label - mean) * (label - mean);
     }
-    Some(if real { 1.0 - error / spread.max(f64::MIN_POSITIVE) } else { right / len })
+    Some(1.0 - error / spread.max(f64::MIN_POSITIVE))
 }

@@ -177,8 +177,10 @@ impl<'a> Meter<'a> {
         nodes: &[NodeView<'_, AnyProblem<'_>>],
         wanted: &[Metric],
     ) -> Vec<[Option<f64>; 5]> {
-        let numbered = nodes.par_iter().enumerate();
-        numbered.map(|(number, node)| own(node, self.samples.get(number), wanted)).collect()
+        let own = |workspace: &mut Vec<f32>, (number, node)| {
+            own(node, self.samples.get(number), wanted, workspace)
+        };
+        nodes.par_iter().enumerate().map_init(Vec::new, own).collect()
     }
 }
 
@@ -192,11 +194,12 @@ fn own(
     node: &NodeView<'_, AnyProblem<'_>>,
     samples: Option<&NodeSamples<'_>>,
     wanted: &[Metric],
+    workspace: &mut Vec<f32>,
 ) -> [Option<f64>; 5] {
     let problem = node.problem;
-    let mut workspace = vec![0.0; problem.dimensions().workspace];
+    workspace.resize(problem.dimensions().workspace, 0.0);
     let at = Point { x: node.x, theta: node.theta };
-    problem.prepare(at.x, &mut workspace);
+    problem.prepare(at.x, workspace);
     let population = problem.population();
     PER_NODE.map(|metric| {
         if !wanted.contains(&metric) {
@@ -205,17 +208,17 @@ fn own(
         let set = match metric {
             Metric::OuterLoss => {
                 let batch = Batch::full(population.outer);
-                return Some(f64::from(problem.outer_loss(at, &batch, &mut workspace)));
+                return Some(f64::from(problem.outer_loss(at, &batch, workspace)));
             }
             Metric::InnerLoss => {
                 let batch = Batch::full(population.inner);
-                return Some(f64::from(problem.inner_loss(at, &batch, &mut workspace)));
+                return Some(f64::from(problem.inner_loss(at, &batch, workspace)));
             }
             Metric::TrainAccuracy => samples?.train,
             Metric::ValidationAccuracy => samples?.validation,
             _ => samples?.test?,
         };
-        accuracy(&set, |row| problem.predict(at, row, &mut workspace))
+        accuracy(&set, |row| problem.predict(at, row, workspace))
     })
 }
 

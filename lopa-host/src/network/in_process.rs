@@ -1,7 +1,10 @@
 //! All nodes in one process: the exchange of a round without links, on all cores.
 //!
 //! Nodes compute at the same time, then mix at the same time; within a node every sum has its order. The bits are the
-//! same for any number of threads.
+//! same for any number of threads. A round allocates nothing.
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lopa_core::network::{Edge, NetworkError, check_edges};
 use lopa_core::node::NodeError;
@@ -12,7 +15,7 @@ use rayon::prelude::*;
 /// A node of a network, whatever its algorithm.
 pub trait Member: Send + Sync {
     /// Memory to compute in, which nodes on one thread share.
-    type Scratch;
+    type Scratch: Send + fmt::Debug;
 
     /// The size of its problem.
     fn dimensions(&self) -> Dimensions;
@@ -38,13 +41,17 @@ pub trait Member: Send + Sync {
 
 /// Nodes on a weighted graph, moving round by round.
 #[derive(Debug)]
-pub struct InProcess<M> {
+pub struct InProcess<M: Member> {
     nodes: Vec<M>,
     edges: Vec<Edge>,
     /// Where each node's edges begin in `edges`, and where the last one's end.
     starts: Vec<usize>,
-    /// The pull on each node's travelling vectors, one behind the other.
-    pulls: Vec<Vec<f32>>,
+    /// The lengths of the vectors that travel, the same for all nodes.
+    lengths: [usize; 2],
+    /// What each node has sent in this round, one node behind the other: nodes move at once, without waiting until all
+    /// others have read where they were.
+    sent: Vec<f32>,
+    memory: PerThread<Memory<M::Scratch>>,
     /// The first node that diverged, and where: the network does not go on from there.
     failed: Option<NetworkError>,
 }
@@ -56,15 +63,16 @@ impl<M: Member> InProcess<M> {
     /// Names the edge that is wrong, or the first node whose vectors do not fit those of node 0.
     pub fn join(nodes: Vec<M>, edges: Vec<Edge>) -> Result<Self, NetworkError> {
         check_edges(&edges, nodes.len())?;
-        let lengths = |node: &M| node.travelling().map(<[f32]>::len);
-        let unlike = |node: &M| nodes.first().is_some_and(|first| lengths(first) != lengths(node));
-        if let Some(node) = nodes.iter().position(unlike) {
+        let of = |node: &M| node.travelling().map(<[f32]>::len);
+        let lengths = nodes.first().map_or([0; 2], of);
+        if let Some(node) = nodes.iter().position(|node| of(node) != lengths) {
             return Err(NetworkError::Unlike { node });
         }
         let start = |node| edges.partition_point(|edge| (edge.node as usize) < node);
         let starts = (0..=nodes.len()).map(start).collect();
-        let pulls = nodes.iter().map(|node| vec![0.0; lengths(node).iter().sum()]).collect();
-        Ok(Self { nodes, edges, starts, pulls, failed: None })
+        let sent = vec![0.0; nodes.len() * width(lengths)];
+        let memory = PerThread(Vec::new());
+        Ok(Self { nodes, edges, starts, lengths, sent, memory, failed: None })
     }
 
     /// One round of every node.
@@ -72,37 +80,56 @@ impl<M: Member> InProcess<M> {
     /// # Errors
     /// Names the node that diverged: the one with the lowest number.
     pub fn round(&mut self) -> Result<(), NetworkError> {
+        self.prepare_threads();
         let moved = self.failed.map_or_else(|| self.compute_and_mix(), Err);
         self.failed = moved.err();
         moved
     }
 
+    /// Gives every thread memory to compute in, unless it has some.
+    fn prepare_threads(&mut self) {
+        let (nodes, threads) = (&self.nodes, rayon::current_num_threads());
+        if self.memory.0.len() < threads {
+            let largest = |of: fn(Dimensions) -> usize| {
+                nodes.iter().map(|node| of(node.dimensions())).max().unwrap_or(0)
+            };
+            let (inner, workspace) = (largest(|size| size.inner), largest(|size| size.workspace));
+            let pulls = width(self.lengths);
+            let memory =
+                || Memory { scratch: M::scratch(inner, workspace), pulls: vec![0.0; pulls] };
+            self.memory.0.resize_with(threads, || Mutex::new(memory()));
+        }
+    }
+
     fn compute_and_mix(&mut self) -> Result<(), NetworkError> {
-        let Self { nodes, edges, starts, pulls, .. } = self;
-        let largest = |of: fn(Dimensions) -> usize| {
-            nodes.iter().map(|node| of(node.dimensions())).max().unwrap_or(0)
+        let Self { nodes, edges, starts, lengths, sent, memory, .. } = self;
+        let ([first, second], width) = (*lengths, width(*lengths));
+        let computed = nodes.par_iter_mut().zip(sent.par_chunks_mut(width)).map(|(node, sent)| {
+            node.compute(&mut memory.own().scratch)?;
+            let (x, y) = sent.split_at_mut(first);
+            let [own_x, own_y] = node.travelling();
+            x.copy_from_slice(own_x);
+            y[..second].copy_from_slice(own_y);
+            Ok(())
+        });
+        first_error(computed)?;
+        let sent = |number: usize| {
+            let (x, y) = sent[number * width..][..width].split_at(first);
+            [x, &y[..second]]
         };
-        let (inner, workspace) = (largest(|size| size.inner), largest(|size| size.workspace));
-        let computed = nodes
-            .par_iter_mut()
-            .map_init(|| M::scratch(inner, workspace), |scratch, node| node.compute(scratch));
-        first_error(computed.collect())?;
-        // Every pull is taken before any node moves.
-        pulls.par_iter_mut().enumerate().for_each(|(number, pulls)| {
+        let mixed = nodes.par_iter_mut().enumerate().map(|(number, node)| {
+            let pulls = &mut memory.own().pulls;
             pulls.fill(0.0);
-            let own = nodes[number].travelling();
-            let (first, second) = pulls.split_at_mut(own[0].len());
+            let own = sent(number);
+            let (x, y) = pulls.split_at_mut(first);
             for edge in &edges[starts[number]..starts[number + 1]] {
-                let theirs = nodes[edge.neighbour as usize].travelling();
-                add_gap(first, edge.weight, theirs[0], own[0]);
-                add_gap(second, edge.weight, theirs[1], own[1]);
+                let theirs = sent(edge.neighbour as usize);
+                add_gap(x, edge.weight, theirs[0], own[0]);
+                add_gap(y, edge.weight, theirs[1], own[1]);
             }
+            node.mix([x, &y[..second]])
         });
-        let mixed = nodes.par_iter_mut().zip(&*pulls).map(|(node, pulls)| {
-            let (first, second) = pulls.split_at(node.travelling()[0].len());
-            node.mix([first, second])
-        });
-        first_error(mixed.collect())
+        first_error(mixed)
     }
 
     /// Whether a node diverged, so that the network stands in the middle of a round.
@@ -129,9 +156,39 @@ impl<M: Member> InProcess<M> {
     }
 }
 
+/// What nodes on one thread share.
+#[derive(Debug)]
+struct Memory<S> {
+    scratch: S,
+    /// The pull on the travelling vectors of the node that is mixed.
+    pulls: Vec<f32>,
+}
+
+/// What each thread has for itself.
+#[derive(Debug)]
+struct PerThread<T>(Vec<Mutex<T>>);
+
+impl<T> PerThread<T> {
+    /// What the current thread has. No other thread of the pool asks for it, so the lock is free.
+    fn own(&self) -> MutexGuard<'_, T> {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        self.0[thread % self.0.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How many numbers a node sends; at least one, because there are no chunks of none.
+fn width(lengths: [usize; 2]) -> usize {
+    lengths.iter().sum::<usize>().max(1)
+}
+
 /// The first of many results that is an error.
-fn first_error(results: Vec<Result<(), NodeError>>) -> Result<(), NetworkError> {
-    let failed =
-        results.into_iter().enumerate().find_map(|(node, result)| Some((node, result.err()?)));
-    failed.map_or(Ok(()), |(node, error)| Err(NetworkError::Node { node, error }))
+fn first_error(
+    results: impl IndexedParallelIterator<Item = Result<(), NodeError>>,
+) -> Result<(), NetworkError> {
+    let failed = results.enumerate().map(|(node, result)| {
+        let error = result.err()?;
+        Some(NetworkError::Node { node, error })
+    });
+    // The left one is always that of the lower numbers.
+    failed.reduce(|| None, Option::or).map_or(Ok(()), Err)
 }

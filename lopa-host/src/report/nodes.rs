@@ -2,10 +2,12 @@
 
 use lopa_core::problem::{Point, Problem};
 use lopa_core::problems::AnyProblem;
+use rayon::prelude::*;
 
 use super::learned::MOST_NAMED;
 use super::{Drawing, Figure, Results};
 use crate::algorithms::NodeView;
+use crate::data::Shard;
 use crate::metrics::{Metric, accuracy};
 use crate::numerics::vector::mean;
 use crate::plot::{Chart, Level, Levels, Line};
@@ -28,16 +30,17 @@ pub fn node_accuracies(results: &Results<'_>) -> Option<Figure> {
         return None;
     }
     let kind = experiment.problem.labels()?;
-    let mut all = Vec::new();
-    for (node, shard) in nodes.iter().zip(shards) {
+    let one = |(node, shard): (&NodeView<'_, AnyProblem<'_>>, &Shard)| {
         let test = shard.test.as_ref()?.samples(kind).ok()?;
         let at = Point { x: node.x, theta: node.theta };
         let mut workspace = vec![0.0; node.problem.dimensions().workspace];
         node.problem.prepare(at.x, &mut workspace);
         let value = accuracy(&test, |row| node.problem.predict(at, row, &mut workspace))?;
         let name = shard.owner().map_or_else(String::new, |owner| format!(" {owner}"));
-        all.push((format!("node {}{name}", node.id), value));
-    }
+        Some((format!("node {}{name}", node.id), value))
+    };
+    let mut all: Vec<(String, f64)> =
+        nodes.par_iter().zip(shards).map(one).collect::<Option<_>>()?;
     let metric = Metric::TestAccuracy.column().title;
     let title = format!("{metric} of every node");
     let words = "After the last round, the best node first.";

@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use lopa_core::problems::AnyProblem;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::schema::{States, Summary};
@@ -335,9 +336,11 @@ impl Batch<'_> {
         let figures = report.learned.iter().chain(&report.figures);
         let figures = figures.map(|figure| (&figure.stem[..], figure.drawing.svg()));
         let network = report.network.iter().map(|svg| ("network", svg.clone()));
-        for (stem, svg) in figures.chain(network) {
+        let svgs: Vec<(&str, String)> = figures.chain(network).collect();
+        // Most of the time goes into pixels, picture by picture.
+        let pngs: Vec<_> = svgs.par_iter().map(|(_, svg)| plot::png(svg, PIXELS)).collect();
+        for ((stem, svg), png) in svgs.into_iter().zip(pngs) {
             let name = format!("{FIGURES}/{stem}.png");
-            let png = plot::png(&svg, PIXELS);
             let png = png.map_err(|error| self.outputs.failed(&name, error))?;
             self.add(format!("{FIGURES}/{stem}.svg"), svg);
             self.add(name, png);

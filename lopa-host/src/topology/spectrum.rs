@@ -60,6 +60,10 @@ impl Weights {
     /// below 4e-16 where it is so small that this is more.
     #[must_use]
     pub fn spectrum(&self) -> Spectrum {
+        *self.spectrum.get_or_init(|| self.compute_spectrum())
+    }
+
+    fn compute_spectrum(&self) -> Spectrum {
         let (nodes, edges) = (self.topology().nodes(), self.edges());
         if nodes < 2 {
             return Spectrum { second: 0.0, last: 0.0, gap: 1.0, error: 0.0, steps: 0 };

@@ -4,11 +4,13 @@ use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use lopa_core::network::Edge;
 
 use super::edge_list::lines;
 use super::kind::read;
+use super::spectrum::Spectrum;
 use super::{BuildError, Topology, TopologyError, WeightsError};
 use crate::words::serde_as_text;
 
@@ -25,10 +27,18 @@ use crate::words::serde_as_text;
 /// assert_eq!(error.to_string(), "row 0, column 1 has 0.5 but row 1, column 0 has 0.4: W must be symmetric");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Weights {
     topology: Topology,
     edges: Vec<Edge>,
+    /// Computed when it is first asked for: it takes long on large networks.
+    pub(super) spectrum: OnceLock<Spectrum>,
+}
+
+impl PartialEq for Weights {
+    fn eq(&self, other: &Self) -> bool {
+        self.topology == other.topology && self.edges == other.edges
+    }
 }
 
 /// Where the weights come from: `metropolis`, or the name of a CSV file.
@@ -79,7 +89,12 @@ impl Weights {
     /// The Metropolis rule: [`Topology::metropolis`].
     #[must_use]
     pub fn metropolis(topology: &Topology) -> Self {
-        Self { topology: topology.clone(), edges: topology.metropolis() }
+        Self::known(topology.clone(), topology.metropolis())
+    }
+
+    /// Weights that are known to fit the graph.
+    const fn known(topology: Topology, edges: Vec<Edge>) -> Self {
+        Self { topology, edges, spectrum: OnceLock::new() }
     }
 
     /// Reads a file with a matrix, as [`Weights::parse`] takes it.
@@ -132,7 +147,7 @@ impl Weights {
         if !keeps && two_sided(&topology) {
             return Err(WeightsError::Periodic);
         }
-        Ok(Self { topology, edges })
+        Ok(Self::known(topology, edges))
     }
 
     /// Checks that there is a weight exactly where this graph has a link.
@@ -169,7 +184,7 @@ impl Weights {
     /// The same nodes, none of which mixes with another.
     #[must_use]
     pub fn silent(&self) -> Self {
-        Self { topology: self.topology.clone(), edges: Vec::new() }
+        Self::known(self.topology.clone(), Vec::new())
     }
 
     /// How many neighbours each node has.
