@@ -108,7 +108,8 @@ fn here(job: &Experiment, shards: &[Shard]) -> Outcome<Figures> {
     let mut problems = Vec::new();
     for shard in shards {
         let train = shard.train.samples(LabelKind::Binary)?;
-        problems.push(Logistic::new(train, shard.validation.samples(LabelKind::Binary)?)?);
+        let validation = shard.validation.samples(LabelKind::Binary)?;
+        problems.push(Logistic::new(train, validation)?.around(start(job))?);
     }
     let (steps, size, seed) = (job.steps()?, job.batch(), job.run.seed);
     let config = |node| {
@@ -117,8 +118,7 @@ fn here(job: &Experiment, shards: &[Shard]) -> Outcome<Figures> {
     };
     let edges = Topology::ring(job.network.nodes).metropolis();
     let scheme = job.algorithm.scheme()?;
-    let mut network =
-        Simulation::new(problems, scheme, edges, |outer| vec![start(job); outer], config)?;
+    let mut network = Simulation::new(problems, scheme, edges, |outer| vec![0.0; outer], config)?;
     let mut times = Vec::new();
     for _ in 0..job.run.iterations {
         let began = Instant::now();
