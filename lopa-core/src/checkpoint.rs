@@ -5,7 +5,7 @@
 //! | words | what |
 //! |---|---|
 //! | 1 | `0x4150_6f4c`, the letters "LoPA" |
-//! | 1 | format version 2, plus 256 with gradient tracking |
+//! | 1 | format version 3, plus 256 with gradient tracking |
 //! | 2 | n, p |
 //! | 2 | the seed, low word first |
 //! | 1 | the node's number |
@@ -26,7 +26,8 @@ use crate::vector::Storage;
 use crate::wire::seal::Checksum;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"LoPA");
-const VERSION: u32 = 2;
+/// In version 2, x of strengths had no base: see [`Regularised::around`](crate::problems::Regularised::around).
+const VERSION: u32 = 3;
 const TRACKING: u32 = 0x100;
 const HEADER: usize = 22;
 

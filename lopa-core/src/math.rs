@@ -48,25 +48,25 @@ pub fn exp(a: f32) -> f32 {
     };
 }
 
-/// [`exp`] of every element, bit for bit: `out[i] = exp(a[i])`, up to the end of the shorter slice.
+/// [`exp`] of every element plus a base, bit for bit: `out[i] = exp(base + a[i])`, up to the end of the shorter slice.
 ///
 /// ```
 /// use lopa_core::math::{exp, exp_all};
 /// let mut out = [0.0; 3];
-/// exp_all(&[-1.0, 0.5, 200.0], &mut out);
-/// assert_eq!(out, [exp(-1.0), exp(0.5), f32::INFINITY]);
+/// exp_all(-6.0, &[-1.0, 0.5, 200.0], &mut out);
+/// assert_eq!(out, [exp(-7.0), exp(-5.5), f32::INFINITY]);
 /// ```
 #[inline]
-pub fn exp_all(a: &[f32], out: &mut [f32]) {
+pub fn exp_all(base: f32, a: &[f32], out: &mut [f32]) {
     if IN_LANES {
-        widest::run(ExpAll(a, out));
+        widest::run(ExpAll(base, a, out));
     } else {
         let exp = |a| if WRITTEN_OUT && is_usual(a) { exp_of_usual(a) } else { exp(a) };
-        out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
+        out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(base + a));
     }
 }
 
-struct ExpAll<'a>(&'a [f32], &'a mut [f32]);
+struct ExpAll<'a>(f32, &'a [f32], &'a mut [f32]);
 
 impl Work for ExpAll<'_> {
     type Output = ();
@@ -74,20 +74,20 @@ impl Work for ExpAll<'_> {
     #[cfg_attr(feature = "simd", inline(always))]
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
-        let Self(a, out) = self;
+        let Self(base, a, out) = self;
         let len = a.len().min(out.len());
         let (a, a_rest) = a[..len].as_chunks::<LANES>();
         let (out, out_rest) = out[..len].as_chunks_mut::<LANES>();
         for (out, a) in out.iter_mut().zip(a) {
-            if a.iter().fold(true, |usual, &a| usual & is_usual(a)) {
+            if a.iter().fold(true, |usual, &a| usual & is_usual(base + a)) {
                 for i in 0..LANES {
-                    out[i] = exp_of_usual(a[i]);
+                    out[i] = exp_of_usual(base + a[i]);
                 }
             } else {
-                out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(a));
+                out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(base + a));
             }
         }
-        out_rest.iter_mut().zip(a_rest).for_each(|(out, &a)| *out = exp(a));
+        out_rest.iter_mut().zip(a_rest).for_each(|(out, &a)| *out = exp(base + a));
     }
 }
 
@@ -287,10 +287,12 @@ mod tests {
     #[test]
     fn exp_in_lanes_has_the_bits_of_exp() {
         let check = |a: [f32; 19]| {
-            let mut out = [0.0; 19];
-            exp_all(&a, &mut out);
-            for (a, out) in a.into_iter().zip(out) {
-                assert_eq!(out.to_bits(), exp(a).to_bits(), "exp({a:e})");
+            for base in [0.0, -6.0] {
+                let mut out = [0.0; 19];
+                exp_all(base, &a, &mut out);
+                for (a, out) in a.into_iter().zip(out) {
+                    assert_eq!(out.to_bits(), exp(base + a).to_bits(), "exp({base} + {a:e})");
+                }
             }
         };
         // All 2^32 values were compared once; every test run compares every 4,099th, and those around each limit.
@@ -314,7 +316,7 @@ mod tests {
             }
         }
         let mut short = [7.0; 3];
-        exp_all(&[0.0; 2], &mut short);
+        exp_all(0.0, &[0.0; 2], &mut short);
         assert_eq!(short, [1.0, 1.0, 7.0]);
     }
 

@@ -5,7 +5,7 @@ use lopa_core::blob::{self, Blob, BlobError, Capacity, Plan, Start, Wiring};
 use lopa_core::draw::Draws;
 use lopa_core::exchange::{Exchange, Peer, Timing};
 use lopa_core::node::{Buffers, Config, Neighbour, Node, Scheme, Scratch};
-use lopa_core::problem::Problem;
+use lopa_core::problem::{Problem, ProblemError};
 use lopa_core::problems::{
     AnyProblem, Logistic, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer,
 };
@@ -68,7 +68,7 @@ fn write(plan: &Plan, problem: &AnyProblem<'_>, start: Start<'_>, peers: &[Peer]
 }
 
 /// Every problem, with every encoding of features and labels, both ways to store a validation set, and features with and
-/// without scales of their own.
+/// without scales of their own; strengths with and without a base.
 fn problems() -> Vec<AnyProblem<'static>> {
     const U8: [u8; 9] = [0, 128, 255, 9, 7, 200, 1, 2, 3];
     const I8: [i8; 9] = [0, -128, 127, 9, 7, -20, 1, 2, 3];
@@ -95,7 +95,8 @@ fn problems() -> Vec<AnyProblem<'static>> {
             problems.push(AnyProblem::Logistic(Logistic::new(a, b).unwrap()));
             problems.push(AnyProblem::MetaLogistic(Meta::new(a, b, 1.5).unwrap()));
             let (a, b) = pair(Labels::Real(&REAL), Labels::Real(&REAL[..2]));
-            problems.push(AnyProblem::Ridge(Ridge::new(a, b).unwrap()));
+            let based = Ridge::new(a, b).unwrap().around(0.75).unwrap();
+            problems.push(AnyProblem::Ridge(based));
             problems.push(AnyProblem::MetaSquared(Meta::new(a, b, 2.0).unwrap()));
             let (a, b) = pair(Labels::Class(&CLASSES), Labels::Class(&CLASSES[..2]));
             let layer = SharedLayer::new(a, b, 2, 3, 0.1).unwrap();
@@ -107,7 +108,8 @@ fn problems() -> Vec<AnyProblem<'static>> {
         let floats = |labels| Samples::new(Features::F32(&F32[..6]), 3, labels).unwrap();
         let scaled = |samples: Samples<'static>| samples.standardised(&SCALES).unwrap();
         let a = scaled(set(Labels::Binary(&BITS)));
-        problems.push(AnyProblem::Logistic(Logistic::new(a, a).unwrap()));
+        let based = Logistic::new(a, a).unwrap().around(-2.5).unwrap();
+        problems.push(AnyProblem::Logistic(based));
         let (a, b) = (set(Labels::Real(&REAL)), floats(Labels::Real(&REAL[..2])));
         problems.push(AnyProblem::Ridge(Ridge::new(scaled(a), scaled(b)).unwrap()));
     }
@@ -278,6 +280,36 @@ fn an_exchange_accepts_the_settings_of_a_blob() {
 }
 
 #[test]
+fn nodes_with_other_bases_refuse_each_other() {
+    let plan = plan(Scheme::GradientTracking);
+    let AnyProblem::Logistic(problem) = problems()[0] else { panic!("not logistic") };
+    let around = |base| AnyProblem::Logistic(problem.around(base).unwrap());
+    let blob = |base| Aligned::new(&write(&plan, &around(base), Start::Number(0.0), &PEERS));
+    let [none, minus, six, seven] = [0.0, -0.0, -6.0, -7.0].map(blob);
+    // A reader that knows no bases must not skip one.
+    assert_eq!([&none, &minus, &six, &seven].map(|blob| blob.bytes()[4]), [1, 1, 5, 5]);
+    let [none, minus, six, seven] =
+        [&none, &minus, &six, &seven].map(|blob| Blob::read(blob.bytes()).unwrap().identity());
+    assert_eq!(none.difference(&minus), None);
+    for (one, other) in [(none, six), (six, seven), (none, seven)] {
+        assert_eq!(one.difference(&other), Some(wire::Reason::Configuration));
+    }
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        assert_eq!(problem.around(bad), Err(ProblemError::Parameter { name: "base" }));
+        let mut bytes = write(&plan, &around(-6.0), Start::Number(0.0), &PEERS);
+        bytes[4 * 20..][..4].copy_from_slice(&bad.to_le_bytes());
+        seal(&mut bytes);
+        let error = Blob::read(Aligned::new(&bytes).bytes()).unwrap_err();
+        assert_eq!(error, BlobError::Problem(ProblemError::Parameter { name: "base" }));
+    }
+    // Versions before bases ignored the word.
+    let mut old = write(&plan, &around(0.0), Start::Number(0.0), &PEERS);
+    old[4 * 20..][..4].copy_from_slice(&1.0_f32.to_le_bytes());
+    seal(&mut old);
+    assert_eq!(Blob::read(Aligned::new(&old).bytes()).unwrap().problem().base(), 0.0);
+}
+
+#[test]
 fn errors_name_what_does_not_fit() {
     let bytes = Aligned::new(&write(
         &plan(Scheme::GradientTracking),
@@ -419,8 +451,8 @@ fn errors_name_the_invalid_field() {
     };
     for (word, value, expected) in [
         (0, 7, "not a blob"),
-        (1, 5 | 48 << 16, "version 5, this build reads up to 4"),
-        (1, 48 << 16, "version 0, this build reads up to 4"),
+        (1, 9 | 48 << 16, "version 9, this build reads up to 8"),
+        (1, 48 << 16, "version 0, this build reads up to 8"),
         // What follows are samples: read as scales, too little is left.
         (1, 3 | 48 << 16, "\"scales\" does not have the length"),
         (1, 1 | 47 << 16, "needs 196 bytes"),
@@ -520,8 +552,9 @@ fn the_example_in_the_docs_is_what_is_written() {
         .unwrap()
         .scaled(1.0 / 255.0, 0.0)
         .unwrap();
-    let problem = AnyProblem::Logistic(Logistic::new(samples, samples).unwrap());
-    let written = write(&plan(Scheme::GradientTracking), &problem, Start::Number(-4.0), &PEERS);
+    let problem = Logistic::new(samples, samples).and_then(|problem| problem.around(-4.0));
+    let problem = AnyProblem::Logistic(problem.unwrap());
+    let written = write(&plan(Scheme::GradientTracking), &problem, Start::Number(0.0), &PEERS);
     let dump: Vec<String> = written
         .chunks(4)
         .map(|word| word.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "))

@@ -58,7 +58,7 @@ fn the_format_matches_the_docs() {
     assert_eq!(&bytes[..4], b"LoPA");
     // Version and scheme, n, p, seed, node, epoch and its mark, round, five counters of 11.
     let header: Vec<u32> = (1..22).map(word).collect();
-    assert_eq!(header, [258, 5, 3, 0, 0, 2, 0, 0, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0]);
+    assert_eq!(header, [259, 5, 3, 0, 0, 2, 0, 0, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0, 11, 0]);
     let mut node = gt(2);
     run(&mut node, 11);
     let s = node.state();
@@ -104,6 +104,10 @@ fn errors_say_what_is_wrong() {
     let mut node = gt(2);
     assert_eq!(node.restore(&[0xff; 4096]), Err(CheckpointError::NotACheckpoint));
     assert_eq!(node.restore(&[]), Err(CheckpointError::NotACheckpoint));
+    // An earlier version, whose x might mean something else.
+    let mut old = bytes.clone();
+    old[4] = 2;
+    assert_eq!(node.restore(&old), Err(CheckpointError::NotACheckpoint));
     let needed = bytes.len();
     for found in [84, needed - 4, needed - 1] {
         let error = CheckpointError::Length { needed, found };

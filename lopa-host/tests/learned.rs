@@ -78,6 +78,8 @@ fn strengths_are_shown_by_the_names_of_features() {
         assert!(picture.contains(&format!("<title>{name}: ")), "{name}");
     }
     assert!(page.contains("What was learned") && picture.contains("; strength "));
+    // Logarithms of strengths, not what x is relative to: the intercept stays at its own.
+    assert!(picture.contains("<title>intercept: −9"), "{picture}");
     // Every node by its name, and how far they are apart.
     assert!(page.contains("node 3 clinic 3") && page.contains("x, largest distance from the mean"));
     // Not those of methods that learn no shared variable.

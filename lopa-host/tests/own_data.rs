@@ -275,6 +275,7 @@ fn an_intercept_is_the_last_feature_and_hardly_regularised() {
     let state = fs::read_to_string(dir.path().join("results/state.json")).unwrap();
     let state: serde_json::Value = serde_json::from_str(&state).unwrap();
     let x = state["nodes"][0]["x"].as_array().unwrap_or_else(|| panic!("{state}"));
-    let x: Vec<f64> = x.iter().map(|x| x.as_f64().unwrap()).collect();
+    let base = state["base"].as_f64().unwrap();
+    let x: Vec<f64> = x.iter().map(|x| base + x.as_f64().unwrap()).collect();
     assert!((x[0] + 3.0).abs() > 0.01 && (x[2] + 9.0).abs() < 0.01, "{x:?}");
 }

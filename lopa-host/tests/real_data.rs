@@ -29,7 +29,8 @@ fn learn(shards: &[Shard], scheme: Scheme, batch: u32, rounds: u32, step: f32) -
         .iter()
         .map(|shard| {
             let train = shard.train.samples(LabelKind::Binary).unwrap();
-            Logistic::new(train, shard.validation.samples(LabelKind::Binary).unwrap()).unwrap()
+            let validation = shard.validation.samples(LabelKind::Binary).unwrap();
+            Logistic::new(train, validation).unwrap().around(-4.0).unwrap()
         })
         .collect();
     let steps = StepSizes::new(0.1, step, step, 0.4, 0.5).unwrap();
@@ -37,7 +38,7 @@ fn learn(shards: &[Shard], scheme: Scheme, batch: u32, rounds: u32, step: f32) -
     let config = |node| Config { steps, sampler: Sampler::drawn(1, node, batch) };
     let edges = Topology::ring(shards.len() as u32).metropolis();
     let mut network =
-        Simulation::new(problems, scheme, edges, |outer| vec![-4.0; outer], config).unwrap();
+        Simulation::new(problems, scheme, edges, |outer| vec![0.0; outer], config).unwrap();
     for _ in 0..rounds {
         network.round().unwrap();
     }

@@ -96,6 +96,27 @@ fn a_run_stopped_anywhere_resumes_to_the_same_bits() {
 }
 
 #[test]
+fn a_checkpoint_of_another_version_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = ninety_rounds(&[]);
+    run(&text, dir.path(), false);
+    let path = dir.path().join("checkpoint.lopa");
+    let mut bytes = fs::read(&path).unwrap();
+    let version = bytes.iter().position(|byte| *byte == b'\n').unwrap() - 1;
+    // Before version 6, x of strengths had no base, and would be misread.
+    assert_eq!(bytes[version], b'6');
+    bytes[version] = b'5';
+    let end = bytes.len() - 4;
+    let checksum = crc32fast::hash(&bytes[..end]);
+    bytes[end..].copy_from_slice(&checksum.to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    let outputs = Outputs::new(dir.path()).unwrap();
+    let options = Options { outputs: Some(&outputs), resume: true, stop: None };
+    let error = prepared(&text).run(options, |_| ()).unwrap_err().to_string();
+    assert!(error.contains("damaged or of another version; run without --resume"), "{error}");
+}
+
+#[test]
 fn a_finished_run_can_be_extended() {
     let dir = tempfile::tempdir().unwrap();
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::common::{NETWORK, lopa, said};
+use crate::common::{NETWORK, lopa, network, said};
 
 /// Runs a file with this text.
 fn run(dir: &Path, text: &str) -> Output {
@@ -85,6 +85,37 @@ fn paths_are_relative_to_the_file_that_names_them() {
     assert!(again.status.success());
     let read = |folder: &str| fs::read(dir.path().join(folder).join("state.json")).unwrap();
     assert!(read("results") == read("again"));
+}
+
+#[test]
+fn strengths_are_stored_relative_to_where_they_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mean = [["-3"; 12].join(" "), ["-3.5"; 12].join(" ")].join("\n");
+    fs::write(dir.path().join("x0.csv"), mean).unwrap();
+    // A step this small leaves x where it starts.
+    let still = |start: &str| {
+        network(&[("alpha = 0.3", "alpha = 1e-30"), ("x0 = -3.0", &format!("x0 = {start}"))])
+    };
+    for (start, base, ends) in [
+        ("-3.0", -3.0, [0.0, 0.0]),
+        ("\"x0.csv\"", -3.0, [0.0, -0.5]),
+        ("0.0", 0.0, [0.0, 0.0]),
+        ("{ random = 0.5 }", 0.0, [f64::NAN; 2]),
+    ] {
+        let output = run(dir.path(), &still(start));
+        assert!(output.status.success(), "{start}: {}", said(&output));
+        let state = fs::read_to_string(dir.path().join("results/state.json")).unwrap();
+        let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+        assert_eq!(state.get("base").map_or(0.0, |base| base.as_f64().unwrap()), base, "{start}");
+        let x = &state["nodes"][1]["x"];
+        for (x, end) in [&x[0], &x[23]].into_iter().zip(ends) {
+            let x = x.as_f64().unwrap();
+            assert!(
+                if end.is_nan() { x.abs() < 0.5 } else { (x - end).abs() < 1e-20 },
+                "{start}: {x}"
+            );
+        }
+    }
 }
 
 #[test]

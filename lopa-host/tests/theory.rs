@@ -237,7 +237,15 @@ fn the_command_checks_the_bound() {
 
 #[test]
 fn steps_too_small_for_f32_are_reported_as_unchecked() {
+    // Around the base, x moves whatever its steps.
     let (status, text) = printed(NETWORK, &["--check", "--seeds", "2"]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("below the bound") && !text.contains("never moved"), "{text}");
+    // Not if it starts at a distance of 1.
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x0.csv"), ["-2,-4"; 12].join(",")).unwrap();
+    let apart = format!("x0 = {:?}", dir.path().join("x0.csv"));
+    let (status, text) = printed(&network(&[("x0 = -3.0", &apart)]), &["--check", "--seeds", "2"]);
     assert_eq!(status, Some(0), "{text}");
     for word in ["x never moved, so nothing is checked", "100 % of its steps", "over 2 seeds"] {
         assert!(text.contains(word), "{word}: {text}");

@@ -75,7 +75,7 @@ impl<'a> Asked<'a> {
             Some(size) => Sampler::drawn(case.seed, 3, size),
             None => Sampler::full(3),
         };
-        // The strengths e^x of a regulariser stay moderate: a far x belongs to the other problems.
+        // The strengths e^(base + x) of a regulariser stay moderate: a far x belongs to the other problems.
         let reach = match case.shape.kind {
             Kind::Logistic | Kind::Ridge => case.reach.min(2.0),
             _ => case.reach,

@@ -4,4 +4,5 @@ mod derivatives;
 mod exact;
 mod files;
 mod heterogeneity;
+mod small_steps;
 mod trajectories;

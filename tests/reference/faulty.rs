@@ -105,8 +105,9 @@ pub fn terms(problem: &losses::Problem, at: &At) -> Vec<(usize, Fault)> {
     let missing = |a: &mut dyn Iterator<Item = f64>| Fault::Missing(floats(a));
     let in_v = |a: &mut dyn Iterator<Item = f64>| Fault::MissingInV(floats(a));
     let (x, theta) = (at.x.iter(), at.theta.iter());
-    let strengths: Vec<f64> =
-        x.clone().map(|&x| 2.0 * f64::from(lopa_core::math::exp(x as f32))).collect();
+    let strengths = |base: f64| -> Vec<f64> {
+        x.clone().map(|&x| 2.0 * f64::from(lopa_core::math::exp((base + x) as f32))).collect()
+    };
     match problem {
         losses::Problem::Quadratic { a, c, t, q, r, .. } => vec![
             (0, missing(&mut c.iter().map(|c| -c))),
@@ -114,9 +115,9 @@ pub fn terms(problem: &losses::Problem, at: &At) -> Vec<(usize, Fault)> {
             (3, missing(&mut t.iter().map(|t| -t))),
             (4, missing(&mut q.iter().map(|q| -r * q))),
         ],
-        losses::Problem::Regularised { .. } => vec![
-            (0, missing(&mut strengths.iter().zip(theta).map(|(s, t)| s * t))),
-            (1, in_v(&mut strengths.iter().copied())),
+        losses::Problem::Regularised { base, .. } => vec![
+            (0, missing(&mut strengths(*base).into_iter().zip(theta).map(|(s, t)| s * t))),
+            (1, in_v(&mut strengths(*base).into_iter())),
         ],
         losses::Problem::SharedLayer { mu, .. } => vec![
             (0, missing(&mut theta.clone().map(|t| mu * t))),

@@ -177,7 +177,7 @@ pub struct Instance {
     parts: Parts,
     train: Set,
     validation: Set,
-    /// μ of the shared layer, ν of meta-learning.
+    /// μ of the shared layer, ν of meta-learning, minus the base of strengths.
     strength: f32,
 }
 
@@ -231,8 +231,12 @@ impl Instance {
                     .unwrap(),
                 )
             }
-            Kind::Logistic => Box::new(Logistic::new(train, validation).unwrap()),
-            Kind::Ridge => Box::new(Ridge::new(train, validation).unwrap()),
+            Kind::Logistic => {
+                Box::new(Logistic::new(train, validation).unwrap().around(-self.strength).unwrap())
+            }
+            Kind::Ridge => {
+                Box::new(Ridge::new(train, validation).unwrap().around(-self.strength).unwrap())
+            }
             Kind::SharedLayer => {
                 let Shape { hidden, classes, .. } = self.shape;
                 let mu = self.strength;
@@ -269,8 +273,12 @@ impl Instance {
                     r: f64::from(parts.rigidity),
                 }
             }
-            Kind::Logistic => Problem::Regularised { loss: Loss::Logistic, train, validation },
-            Kind::Ridge => Problem::Regularised { loss: Loss::Squared, train, validation },
+            Kind::Logistic => {
+                Problem::Regularised { loss: Loss::Logistic, train, validation, base: -strength }
+            }
+            Kind::Ridge => {
+                Problem::Regularised { loss: Loss::Squared, train, validation, base: -strength }
+            }
             Kind::SharedLayer => {
                 let Shape { hidden, classes, .. } = self.shape;
                 Problem::SharedLayer { train, validation, hidden, classes, mu: strength }

@@ -48,8 +48,8 @@ impl Loss {
 pub enum Problem {
     /// g = ½ θ'Aθ - θ'(Bx + c), f = ½ ‖θ - t‖² + r/2 ‖x - q‖².
     Quadratic { a: Matrix, b: Matrix, c: Vec<f64>, t: Vec<f64>, q: Vec<f64>, r: f64 },
-    /// g = mean loss over training samples + Σ e^x θ², f = mean loss over validation samples.
-    Regularised { loss: Loss, train: Samples, validation: Samples },
+    /// g = mean loss over training samples + Σ e^(base + x) θ², f = mean loss over validation samples.
+    Regularised { loss: Loss, train: Samples, validation: Samples, base: f64 },
     /// Sigmoid layer x, softmax head θ; g = cross-entropy over training samples + μ/2 ‖θ‖², f without.
     SharedLayer { train: Samples, validation: Samples, hidden: usize, classes: usize, mu: f64 },
     /// g = ⟨θ, ∇F(x)⟩ over training samples + ν/2 ‖x - θ‖², f = F(θ) over validation samples.
@@ -92,8 +92,8 @@ impl Problem {
                 let pull = times(b, x);
                 0.5 * dot(theta, &times(a, theta)) - dot(theta, &pull) - dot(theta, c)
             }
-            Self::Regularised { loss, train, .. } => {
-                let penalty: f64 = x.iter().zip(theta).map(|(x, t)| x.exp() * t * t).sum();
+            Self::Regularised { loss, train, base, .. } => {
+                let penalty: f64 = x.iter().zip(theta).map(|(x, t)| (base + x).exp() * t * t).sum();
                 loss.mean(train, batch, theta) + penalty
             }
             Self::SharedLayer { train, hidden, classes, mu, .. } => {

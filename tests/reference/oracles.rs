@@ -56,8 +56,8 @@ pub fn inner_gradient(problem: &Problem, x: &[f64], theta: &[f64], batch: &[usiz
             let pull = times(b, x).into_iter().zip(c).map(|(bx, c)| -bx - c).collect();
             (times(a, theta), pull)
         }
-        Problem::Regularised { loss, train, .. } => {
-            let penalty = x.iter().zip(theta).map(|(x, t)| 2.0 * x.exp() * t).collect();
+        Problem::Regularised { loss, train, base, .. } => {
+            let penalty = x.iter().zip(theta).map(|(x, t)| 2.0 * (base + x).exp() * t).collect();
             (loss.gradient(train, batch, theta), penalty)
         }
         Problem::SharedLayer { train, hidden, classes, mu, .. } => {
@@ -77,9 +77,9 @@ pub fn inner_gradient(problem: &Problem, x: &[f64], theta: &[f64], batch: &[usiz
 pub fn hessian(problem: &Problem, x: &[f64], theta: &[f64], batch: &[usize]) -> Matrix {
     match problem {
         Problem::Quadratic { a, .. } => a.clone(),
-        Problem::Regularised { loss, train, .. } => {
+        Problem::Regularised { loss, train, base, .. } => {
             let mut out = loss.hessian(train, batch, theta);
-            x.iter().enumerate().for_each(|(i, x)| out[i][i] += 2.0 * x.exp());
+            x.iter().enumerate().for_each(|(i, x)| out[i][i] += 2.0 * (base + x).exp());
             out
         }
         Problem::SharedLayer { train, hidden, classes, mu, .. } => {
@@ -110,10 +110,10 @@ pub fn cross(problem: &Problem, x: &[f64], theta: &[f64], batch: &[usize]) -> Ma
             out.iter_mut().flatten().for_each(|cell| *cell = -*cell);
             out
         }
-        Problem::Regularised { .. } => {
+        Problem::Regularised { base, .. } => {
             let mut out = zeros(x.len(), x.len());
             for (i, (x, theta)) in x.iter().zip(theta).enumerate() {
-                out[i][i] = 2.0 * x.exp() * theta;
+                out[i][i] = 2.0 * (base + x).exp() * theta;
             }
             out
         }

@@ -158,11 +158,12 @@ fn flashed() -> Option<()> {
 fn everything() -> Option<()> {
     flashed();
     let (train, validation) = (samples()?, samples()?);
-    if let Ok(problem) = Logistic::new(train, validation) {
+    let base = black_box(-6.0);
+    if let Ok(problem) = Logistic::new(train, validation).and_then(|problem| problem.around(base)) {
         both(problem);
         predict(problem);
     }
-    if let Ok(problem) = Ridge::new(train, validation) {
+    if let Ok(problem) = Ridge::new(train, validation).and_then(|problem| problem.around(base)) {
         both(problem);
         predict(problem);
     }

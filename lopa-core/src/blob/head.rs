@@ -5,10 +5,10 @@ use bytemuck::{Pod, Zeroable};
 /// The letters "LoPB".
 pub(super) const MAGIC: u32 = u32::from_le_bytes(*b"LoPB");
 
-/// The version of a blob says which sections it has that older readers must not skip: 1 none, 2 a key, 3 the scales of
-/// features, 4 both.
-pub(super) const fn version(keyed: bool, scaled: bool) -> u16 {
-    1 + keyed as u16 + 2 * scaled as u16
+/// The version of a blob says what it has that older readers must not skip. It is 1, plus 1 for a key, plus 2 for scales
+/// of features, plus 4 for a base of strengths.
+pub(super) const fn version(keyed: bool, scaled: bool, based: bool) -> u16 {
+    1 + keyed as u16 + 2 * scaled as u16 + 4 * based as u16
 }
 
 /// Words of the head, in all versions.
@@ -71,12 +71,21 @@ pub(super) struct Head {
 impl Head {
     /// Whether there is a key.
     pub(super) const fn keyed(&self) -> bool {
-        self.version.is_multiple_of(2)
+        self.has(1)
     }
 
     /// Whether features have scales of their own.
     pub(super) const fn scaled(&self) -> bool {
-        self.version > 2
+        self.has(2)
+    }
+
+    /// Whether strengths have a base other than 0.
+    pub(super) const fn based(&self) -> bool {
+        self.has(4)
+    }
+
+    const fn has(&self, part: u16) -> bool {
+        self.version.wrapping_sub(1) & part != 0
     }
 }
 

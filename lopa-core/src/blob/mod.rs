@@ -16,7 +16,7 @@ use crate::node::{Config, Scheme};
 use crate::wire::Seal;
 
 /// The latest version of the layout that this build reads; it reads all earlier ones too.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 8;
 
 /// What a blob holds besides the problem, the starting point and the neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]

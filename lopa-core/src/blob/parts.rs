@@ -155,9 +155,12 @@ pub(super) fn problem<'a>(head: &Head, rest: &mut Rest<'a>) -> Result<AnyProblem
         _ => samples(second, SetName::Validation, scales, rest)?,
     };
     let (hidden, classes) = (head.hidden as usize, head.classes as usize);
+    let base = if head.based() { parameter } else { 0.0 };
     match head.problem {
-        0 => Logistic::new(train, validation).map(AnyProblem::Logistic),
-        1 => Ridge::new(train, validation).map(AnyProblem::Ridge),
+        0 => {
+            Logistic::new(train, validation).and_then(|p| p.around(base)).map(AnyProblem::Logistic)
+        }
+        1 => Ridge::new(train, validation).and_then(|p| p.around(base)).map(AnyProblem::Ridge),
         2 => SharedLayer::new(train, validation, hidden, classes, parameter)
             .map(AnyProblem::SharedLayer),
         3 => Meta::new(train, validation, parameter).map(AnyProblem::MetaLogistic),

@@ -76,7 +76,7 @@ fn head(
     };
     Ok(Head {
         magic: MAGIC,
-        version: head::version(plan.seal.is_keyed(), scaled),
+        version: head::version(plan.seal.is_keyed(), scaled, problem.base() != 0.0),
         words: HEAD as u16,
         length: 0,
         network: plan.network,

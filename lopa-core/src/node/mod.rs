@@ -97,9 +97,9 @@ pub enum Phase {
 /// let mut scratch = Scratch::<[f32; 2], [f32; 2]>::new();
 /// let mut nodes = [
 ///     GtNode::<_, 2, 2>::gradient_tracking(
-///         Ridge::new(set(0)?, set(0)?)?, Config { steps, sampler: Sampler::full(0) }, [-6.0; 2])?,
+///         Ridge::new(set(0)?, set(0)?)?.around(-6.0)?, Config { steps, sampler: Sampler::full(0) }, [0.0; 2])?,
 ///     GtNode::<_, 2, 2>::gradient_tracking(
-///         Ridge::new(set(1)?, set(1)?)?, Config { steps, sampler: Sampler::full(1) }, [-6.0; 2])?,
+///         Ridge::new(set(1)?, set(1)?)?.around(-6.0)?, Config { steps, sampler: Sampler::full(1) }, [0.0; 2])?,
 /// ];
 /// for _ in 0..2_000 {
 ///     for node in &mut nodes {

@@ -103,10 +103,24 @@ impl<'a> AnyProblem<'a> {
         }
     }
 
-    /// Hidden units, classes, and μ, ν or r; zero for those that the problem does not have.
+    /// What to add to an element of x for the logarithm of a strength: see [`Regularised::around`]. Zero for problems that
+    /// learn no strengths.
+    ///
+    /// [`Regularised::around`]: super::Regularised::around
+    #[must_use]
+    pub const fn base(&self) -> f32 {
+        match self {
+            Self::Logistic(p) => p.base,
+            Self::Ridge(p) => p.base,
+            _ => 0.0,
+        }
+    }
+
+    /// Hidden units, classes, and the base, μ, ν or r; zero for those that the problem does not have.
     pub(crate) const fn parameters(&self) -> (usize, usize, f32) {
         match self {
-            Self::Logistic(_) | Self::Ridge(_) => (0, 0, 0.0),
+            Self::Logistic(p) => (0, 0, p.base),
+            Self::Ridge(p) => (0, 0, p.base),
             Self::SharedLayer(p) => (p.hidden, p.classes, p.mu),
             Self::MetaLogistic(p) => (0, 0, p.nu),
             Self::MetaSquared(p) => (0, 0, p.nu),

@@ -2,7 +2,7 @@
 //!
 //! | problem | shared x | own θ | from |
 //! |---|---|---|---|
-//! | [`Logistic`] | one regularisation strength per feature, as its logarithm | a binary classifier | paper, 5.2 |
+//! | [`Logistic`] | one regularisation strength per feature, as its logarithm less a [base](Regularised::around) | a binary classifier | paper, 5.2 |
 //! | [`Ridge`] | the same | a linear regression, such as a sensor's calibration | |
 //! | [`SharedLayer`] | a sigmoid layer that finds features | a softmax head | paper, 5.1 |
 //! | [`Meta`] | a starting point | the model after one step from it on the node's tasks | paper, introduction |

@@ -148,6 +148,7 @@ fn start(x0: &[f32]) -> Start<'_> {
 fn network(prepared: &Prepared, x0: &[f32]) -> Result<u32, ChipError> {
     let mut digest = crc32fast::Hasher::new();
     digest.update(&prepared.digest().to_le_bytes());
+    digest.update(&prepared.base().to_le_bytes());
     x0.iter().for_each(|x| digest.update(&x.to_le_bytes()));
     digest.update(&serde_json::to_vec(&prepared.experiment().problem)?);
     Ok(digest.finalize())

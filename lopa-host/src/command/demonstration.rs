@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use lopa_core::vector::add_scaled;
 use lopa_host::algorithms::{AlgorithmName, NodeView};
-use lopa_host::config::{Experiment, Start};
+use lopa_host::config::Experiment;
 use lopa_host::metrics::Metric;
 use lopa_host::run::{Options, Outcome, Prepared};
 
@@ -52,7 +52,6 @@ impl Demonstration {
         run.record_every = run.iterations;
         let (nodes, rounds) = (experiment.network.nodes, run.iterations);
         let data = experiment.data.recipe(0);
-        let start = if let Some(Start::Number(x0)) = run.x0 { x0 } else { 0.0 };
         print(&format!(
             "{nodes} nodes on a ring. Each has {} training samples of {} features, of which {} matter.\n\
              Each node learns its own classifier; together they learn how strongly to regularise each feature.\n\n",
@@ -87,8 +86,8 @@ impl Demonstration {
         text += "\n  strength per feature, agreed on by the fleet (LoPA-GT); a high strength mutes a feature\n";
         for (feature, x) in agreed.iter().enumerate() {
             let mark = if feature < data.relevant { "matters" } else { "noise" };
-            let bar = "▪".repeat(((x - start + 3.0) * 6.0).clamp(0.0, 60.0) as usize);
-            let strength = lopa_core::math::exp(*x);
+            let bar = "▪".repeat(((x + 3.0) * 6.0).clamp(0.0, 60.0) as usize);
+            let strength = lopa_core::math::exp(gt.base() + x);
             let line = format!("  feature {feature:>2}  {mark:<8} {strength:>8.4}  {bar}");
             let _ = writeln!(text, "{}", line.trim_end());
         }
@@ -98,7 +97,7 @@ impl Demonstration {
     }
 }
 
-/// The mean of the nodes' x.
+/// The mean of the nodes' x, which is 0 where they start.
 fn mean_outer(outcome: &Outcome<'_>) -> Vec<f32> {
     let nodes = outcome.nodes();
     let mut mean = vec![0.0; nodes.first().map_or(0, |node| node.x.len())];

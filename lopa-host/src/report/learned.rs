@@ -59,7 +59,7 @@ pub fn learned(results: &Results<'_>) -> Vec<Figure> {
 }
 
 /// The axis of strengths.
-const LOG: &str = "x, logarithm of the strength";
+const LOG: &str = "logarithm of the strength";
 /// The axis of other shared variables.
 const COEFFICIENT: &str = "x, mean over nodes";
 
@@ -74,7 +74,7 @@ fn names(samples: &Table, intercept: bool) -> Vec<String> {
     (0..samples.width()).map(name).collect()
 }
 
-/// The elements of x over nodes.
+/// The elements of x over nodes; of strengths, their logarithms.
 struct Elements {
     mean: Vec<f64>,
     range: Vec<[f64; 2]>,
@@ -82,12 +82,15 @@ struct Elements {
 
 impl Elements {
     fn of(nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Option<Self> {
-        let mean = mean(nodes.iter().map(|node| node.x));
+        let base = nodes.first().map_or(0.0, |node| f64::from(node.problem.base()));
+        let mut mean = mean(nodes.iter().map(|node| node.x));
+        mean.iter_mut().for_each(|a| *a += base);
         let ends = [f64::INFINITY, f64::NEG_INFINITY];
         let mut range = vec![ends; mean.len()];
         for node in nodes {
             for (range, &a) in range.iter_mut().zip(node.x) {
-                *range = [range[0].min(a.into()), range[1].max(a.into())];
+                let a = base + f64::from(a);
+                *range = [range[0].min(a), range[1].max(a)];
             }
         }
         (!mean.is_empty() && mean.iter().all(|a| a.is_finite())).then_some(Self { mean, range })

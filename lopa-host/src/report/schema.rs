@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lopa_core::problems::AnyProblem;
 use serde::Serialize;
 
 use super::{Chosen, Provenance, Results, Score};
@@ -17,7 +18,7 @@ pub struct NodeState<'a> {
     /// Rounds completed, where nodes may differ in that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<u64>,
-    /// The outer variable.
+    /// The outer variable, relative to [`States::base`].
     pub x: &'a [f32],
     /// The inner variable.
     pub theta: &'a [f32],
@@ -47,6 +48,10 @@ impl<'a, P> From<&NodeView<'a, P>> for NodeState<'a> {
 pub struct States<'a> {
     /// The rounds that all nodes have completed.
     pub iteration: u64,
+    /// What to add to an element of x for the logarithm of a strength; left out if it is 0, as in all problems that learn no
+    /// strengths.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub base: f32,
     /// Whether all were read between the same two rounds; of boards only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_rest: Option<bool>,
@@ -57,10 +62,16 @@ pub struct States<'a> {
 impl<'a> States<'a> {
     /// Nodes that are all between the same two rounds.
     #[must_use]
-    pub fn new<P>(nodes: &[NodeView<'a, P>]) -> Self {
-        let iteration = nodes.first().map_or(0, |node| node.round);
-        Self { iteration, at_rest: None, nodes: nodes.iter().map(NodeState::from).collect() }
+    pub fn new(nodes: &[NodeView<'a, AnyProblem<'a>>]) -> Self {
+        let (iteration, base) =
+            nodes.first().map_or((0, 0.0), |node| (node.round, node.problem.base()));
+        Self { iteration, base, at_rest: None, nodes: nodes.iter().map(NodeState::from).collect() }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(a: &f32) -> bool {
+    *a == 0.0
 }
 
 /// `summary.json`.

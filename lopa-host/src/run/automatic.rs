@@ -12,6 +12,8 @@
 //! chosen steps takes twice as long, but does not diverge. Everything is rounded to two digits, so that the same file has
 //! the same steps on every machine.
 
+use std::sync::Arc;
+
 use lopa_core::problem::Problem;
 use lopa_core::problems::AnyProblem;
 use rayon::prelude::*;
@@ -50,16 +52,16 @@ impl Prepared {
         }
         run.refit.get_or_insert(!adapts);
         run.baselines.get_or_insert(true);
-        let data = self.clone();
-        let samples = data.material.samples()?;
-        let problems = data.problems(&samples)?;
+        let data = Arc::clone(&self.material);
+        let samples = data.samples()?;
         if self.experiment.run.x0.is_none() {
-            let start = self.best_start(&problems);
+            let start = self.best_start(&self.problems(&samples)?);
             self.chosen.push(Chosen { key: "run.x0", value: start.to_string() });
             self.experiment.run.x0 = Some(start);
         }
         let search = Search { prepared: &self, samples: &samples, open: &open };
-        let found = search.run(&problems)?;
+        // Their base is where x starts.
+        let found = search.run(&self.problems(&samples)?)?;
         for key in open {
             let Some(value) = found.step(key) else { continue };
             self.chosen.push(Chosen { key: key.in_table(), value: value.to_string() });

@@ -18,7 +18,7 @@ use crate::report::Chosen;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
-const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 5\n";
+const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 6\n";
 
 /// Checksums of what files say: the names of files may change, but not their contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -230,7 +230,8 @@ impl Prepared {
         validation: Samples<'a>,
     ) -> Result<AnyProblem<'a>, RunError> {
         let own = NodeSamples { train, validation, test: None };
-        problem(self.experiment.problem, own, self.material.classes()).map_err(input)
+        let (table, classes) = (self.experiment.problem, self.material.classes());
+        problem(table, self.base(), own, classes).map_err(input)
     }
 }
 

@@ -90,10 +90,11 @@ impl Material {
         Ok(samples)
     }
 
-    /// The problem of every node, over `samples` that were read before.
+    /// The problem of every node, over `samples` that were read before; strengths, if it learns any, around `base`.
     pub(super) fn problems<'a>(
         &'a self,
         table: ProblemTable,
+        base: f32,
         samples: &[NodeSamples<'a>],
     ) -> Result<Vec<AnyProblem<'a>>, RunError> {
         let classes = self.classes();
@@ -101,7 +102,9 @@ impl Material {
             Self::Quadratics(data) => {
                 data.iter().map(|own| own.problem().map(AnyProblem::Quadratic)).collect()
             }
-            Self::Samples(..) => samples.iter().map(|own| problem(table, *own, classes)).collect(),
+            Self::Samples(..) => {
+                samples.iter().map(|own| problem(table, base, *own, classes)).collect()
+            }
         };
         let named = |node: usize, error| RunError::Input(format!("node {node}: {error}"));
         let numbered = problems.into_iter().enumerate();
@@ -131,16 +134,19 @@ impl Material {
     }
 }
 
-/// A node's problem.
+/// A node's problem; strengths, if it learns any, around `base`.
 pub(super) fn problem<'a>(
     table: ProblemTable,
+    base: f32,
     samples: NodeSamples<'a>,
     classes: usize,
 ) -> Result<AnyProblem<'a>, ProblemError> {
     let NodeSamples { train, validation, .. } = samples;
     Ok(match table {
-        ProblemTable::Logistic {} => AnyProblem::Logistic(Logistic::new(train, validation)?),
-        ProblemTable::Ridge {} => AnyProblem::Ridge(Ridge::new(train, validation)?),
+        ProblemTable::Logistic {} => {
+            AnyProblem::Logistic(Logistic::new(train, validation)?.around(base)?)
+        }
+        ProblemTable::Ridge {} => AnyProblem::Ridge(Ridge::new(train, validation)?.around(base)?),
         ProblemTable::SharedLayer { hidden, mu } => {
             AnyProblem::SharedLayer(SharedLayer::new(train, validation, hidden, classes, mu)?)
         }

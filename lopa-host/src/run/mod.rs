@@ -228,7 +228,7 @@ impl Prepared {
         &'a self,
         samples: &[NodeSamples<'a>],
     ) -> Result<Vec<AnyProblem<'a>>, RunError> {
-        let problems = self.material.problems(self.experiment.problem, samples)?;
+        let problems = self.material.problems(self.experiment.problem, self.base(), samples)?;
         // What nodes keep for a round, at the least: x, z, y and a sum of x; θ, v and a step of θ.
         let floats = |problem: &AnyProblem<'_>| {
             let Dimensions { outer, inner, workspace } = problem.dimensions();
@@ -287,9 +287,29 @@ impl Prepared {
         Sampler { draws: Draws { seed, node }, size, sharing: Sharing::Independent }
     }
 
+    /// What to add to an element of x for the logarithm of a strength: where most strengths start, so that small steps of x
+    /// [are not lost](lopa_core::problems::Regularised::around). Zero for problems that learn no strengths.
+    #[must_use]
+    pub fn base(&self) -> f32 {
+        if !self.experiment.problem.has_strengths() {
+            return 0.0;
+        }
+        match (&self.start, &self.experiment.run.x0) {
+            (Some(start), _) => {
+                let mean = start.iter().map(|&x| f64::from(x)).sum::<f64>() / start.len() as f64;
+                // A whole number, which is easy to add. A file without numbers has no mean, and is refused later.
+                if mean.is_nan() { 0.0 } else { mean.round().clamp(-30.0, 30.0) as f32 }
+            }
+            (None, Some(Start::Number(x0))) => *x0,
+            // Random numbers are drawn around 0.
+            (None, _) => 0.0,
+        }
+    }
+
+    /// Where x starts, relative to the base.
     fn x0(&self, outer: usize) -> Vec<f32> {
         match (&self.start, &self.experiment.run.x0) {
-            (Some(start), _) => start.clone(),
+            (Some(start), _) => start.iter().map(|x| x - self.base()).collect(),
             (None, Some(Start::Random { random })) => {
                 // The same on all nodes: drawn as if by one that does not exist.
                 let draws = Draws { seed: self.experiment.run.seed, node: u32::MAX };
@@ -301,15 +321,15 @@ impl Prepared {
         }
     }
 
-    /// The same start for all elements of x, except for the strength of an intercept.
+    /// The same start for all elements of x, except for the strength of an intercept; relative to the base.
     fn constant(&self, x0: f32, outer: usize) -> Vec<f32> {
-        let mut start = vec![x0; outer];
+        let mut start = vec![x0 - self.base(); outer];
         let Experiment { data, problem, .. } = &self.experiment;
         if let Some(last) = start.last_mut()
             && data.has_intercept()
             && problem.has_strengths()
         {
-            *last = INTERCEPT;
+            *last = INTERCEPT - self.base();
         }
         start
     }

@@ -120,6 +120,7 @@ fn with_hardly_any_regularisation_the_reported_residual_is_true() {
     // The residual that it reports, computed again in f64.
     let reference = losses::Problem::Regularised {
         loss: losses::Loss::Logistic,
+        base: 0.0,
         train: losses::Samples {
             rows: widened(&features).chunks(width).map(<[f64]>::to_vec).collect(),
             labels: labels.iter().map(|&l| 2.0 * f64::from(l) - 1.0).collect(),

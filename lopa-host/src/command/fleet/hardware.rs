@@ -205,7 +205,7 @@ impl Read {
         let at_rest = readings.iter().all(|(_, r)| r.status.round >= r.status.rounds);
         let iteration = readings.iter().map(|(_, r)| r.status.round).min().unwrap_or(0);
         let nodes = readings.iter().map(|(id, reading)| node(*id, reading)).collect();
-        let states = States { iteration, at_rest: Some(at_rest), nodes };
+        let states = States { iteration, base: prepared.base(), at_rest: Some(at_rest), nodes };
         let refit =
             |(id, reading): &(u32, Reading)| prepared.refitted_node(*id, &reading.variables[0]);
         let refitted = readings.iter().map(refit).collect::<Result<Vec<_>, _>>();
