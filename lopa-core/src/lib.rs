@@ -21,6 +21,8 @@ pub mod checkpoint;
 pub mod draw;
 pub mod epoch;
 pub mod exchange;
+#[cfg(feature = "integer")]
+mod fixed;
 pub mod footprint;
 #[cfg(feature = "defmt")]
 mod formatted;

@@ -4,7 +4,12 @@
 //! `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`. With [`Samples::standardised`] every
 //! feature has an offset and a factor of its own, so that raw readings in different units can be learned from as they are.
 
+mod arithmetic;
 mod each;
+
+pub use arithmetic::Arithmetic;
+#[cfg(feature = "integer")]
+pub(crate) use arithmetic::LARGEST_OFFSET;
 
 use bytemuck::{Pod, Zeroable};
 
@@ -132,6 +137,12 @@ pub enum SamplesError {
     },
     /// The scale is zero or not finite, the offset is not finite, or there is not one of each for every feature.
     Scaling,
+    /// Integer arithmetic was chosen for samples that are floats.
+    NotBytes,
+    /// Integer arithmetic was chosen for features with an offset beyond ±1024.
+    Offset,
+    /// Integer arithmetic was chosen in a build without the feature `integer`.
+    NoIntegers,
 }
 
 impl core::fmt::Display for SamplesError {
@@ -149,6 +160,19 @@ impl core::fmt::Display for SamplesError {
                 f,
                 "scale must be finite and not zero, offset must be finite; if features have their own, one of each is \
                  needed for every feature"
+            ),
+            Self::NotBytes => write!(
+                f,
+                "integer arithmetic needs features that are whole numbers from 0 to 255 or from -128 to 127, stored as \
+                 bytes: store them so, or use float arithmetic"
+            ),
+            Self::Offset => write!(
+                f,
+                "integer arithmetic needs offsets of features between -1024 and 1024: use other offsets, or float arithmetic"
+            ),
+            Self::NoIntegers => write!(
+                f,
+                "integer arithmetic was chosen, but this build does not have it: build it with the feature integer"
             ),
         }
     }
@@ -218,6 +242,7 @@ pub struct Samples<'a> {
     labels: Labels<'a>,
     width: usize,
     scaling: Scaling<'a>,
+    arithmetic: Arithmetic,
 }
 
 impl<'a> Samples<'a> {
@@ -254,7 +279,7 @@ impl<'a> Samples<'a> {
             return Err(SamplesError::Feature { row: at.checked_div(width).unwrap_or(0) });
         }
         let scaling = Scaling::Common { scale: 1.0, offset: 0.0 };
-        Ok(Self { features, labels, width, scaling })
+        Ok(Self { features, labels, width, scaling, arithmetic: Arithmetic::Float })
     }
 
     /// Makes a feature's value `scale * (raw - offset)`.

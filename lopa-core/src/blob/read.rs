@@ -175,6 +175,7 @@ impl<'a> Blob<'a> {
         let Plan { scheme, config, chunk, rounds, network, .. } = &self.plan;
         let (kind, size) = (self.problem.kind(), self.dimensions());
         let mut identity = Identity::new(kind, size, *scheme, config, *chunk, *rounds);
+        identity.math += self.problem.arithmetic().identity();
         identity.digest = (identity.digest ^ u64::from(*network)).wrapping_mul(0x100_0000_01b3);
         identity
     }

@@ -1,9 +1,15 @@
 //! The loss of a linear model over a batch, with its first and second derivative.
 
 use core::array;
+#[cfg(feature = "integer")]
+use core::marker::PhantomData;
 
+#[cfg(feature = "integer")]
+use super::integer;
 use crate::batch::{Batch, Indices};
 use crate::math;
+#[cfg(feature = "integer")]
+use crate::samples::Arithmetic;
 use crate::samples::{LabelKind, Rows, Samples};
 use crate::vector::{BLOCK, CompensatedSum};
 use crate::widest::{self, Work};
@@ -21,6 +27,18 @@ pub trait LinearLoss {
 
     /// Its second derivative in the output.
     fn curvature(output: f32, label: f32) -> f32;
+
+    /// [`slope`](Self::slope) for [integer arithmetic](crate::samples::Arithmetic): it may be coarser if that is cheaper.
+    #[inline]
+    fn integer_slope(output: f32, label: f32) -> f32 {
+        Self::slope(output, label)
+    }
+
+    /// [`curvature`](Self::curvature) for integer arithmetic.
+    #[inline]
+    fn integer_curvature(output: f32, label: f32) -> f32 {
+        Self::curvature(output, label)
+    }
 
     /// The label that fits an output best.
     fn decide(output: f32) -> f32;
@@ -47,6 +65,21 @@ impl LinearLoss for LogisticLoss {
     #[inline]
     fn curvature(output: f32, _: f32) -> f32 {
         math::sigmoid_with_slope(output).1
+    }
+
+    #[cfg(feature = "integer")]
+    #[inline(always)]
+    fn integer_slope(output: f32, label: f32) -> f32 {
+        // Signs instead of products with ±1, which cost more on a chip.
+        let away = if label < 0.0 { output } else { -output };
+        let chance = crate::fixed::sigmoid(away);
+        if label < 0.0 { chance } else { -chance }
+    }
+
+    #[cfg(feature = "integer")]
+    #[inline(always)]
+    fn integer_curvature(output: f32, _: f32) -> f32 {
+        crate::fixed::sigmoid_slope(output)
     }
 
     #[inline]
@@ -92,6 +125,10 @@ pub(super) fn add_gradient<L: LinearLoss>(
     scale: f32,
     out: &mut [f32],
 ) {
+    #[cfg(feature = "integer")]
+    if samples.arithmetic() == Arithmetic::Integer {
+        return integer::add_rows::<Slope<L>, 1>(samples, batch, [weights], scale, out);
+    }
     let share = scale * batch.weight();
     let factor = |index, [output]: [f32; 1]| share * L::slope(output, samples.label(index));
     widest::run(AddRows { samples, batch, vectors: [weights], factor, out });
@@ -106,11 +143,39 @@ pub(super) fn add_hessian_vector<L: LinearLoss>(
     scale: f32,
     out: &mut [f32],
 ) {
+    #[cfg(feature = "integer")]
+    if samples.arithmetic() == Arithmetic::Integer {
+        return integer::add_rows::<Curvature<L>, 2>(samples, batch, [weights, v], scale, out);
+    }
     let share = scale * batch.weight();
     let factor = |index, [output, change]: [f32; 2]| {
         share * (L::curvature(output, samples.label(index)) * change)
     };
     widest::run(AddRows { samples, batch, vectors: [weights, v], factor, out });
+}
+
+/// A row's factor in the gradient.
+#[cfg(feature = "integer")]
+struct Slope<L>(PhantomData<L>);
+
+#[cfg(feature = "integer")]
+impl<L: LinearLoss> integer::Factor<1> for Slope<L> {
+    #[inline(always)]
+    fn factor(label: f32, [output]: [f32; 1]) -> f32 {
+        L::integer_slope(output, label)
+    }
+}
+
+/// A row's factor in the product of Hessian and vector.
+#[cfg(feature = "integer")]
+struct Curvature<L>(PhantomData<L>);
+
+#[cfg(feature = "integer")]
+impl<L: LinearLoss> integer::Factor<2> for Curvature<L> {
+    #[inline(always)]
+    fn factor(label: f32, [output, change]: [f32; 2]) -> f32 {
+        L::integer_curvature(output, label) * change
+    }
 }
 
 /// Adds each row of a batch to `out`, times a factor that depends on its index and its scalar products with `vectors`.

@@ -6,7 +6,7 @@ use super::linear::{self, LinearLoss, LogisticLoss, SquaredLoss};
 use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
-use crate::samples::{Row, Samples};
+use crate::samples::{Arithmetic, Row, Samples};
 use crate::vector::CompensatedSum;
 
 /// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
@@ -44,7 +44,7 @@ impl<'a, L: LinearLoss> Regularised<'a, L> {
 }
 
 impl<L> Regularised<'_, L> {
-    /// The workspace for `features` features: it holds e^x.
+    /// The workspace for `features` features: it holds 2 e^x.
     #[must_use]
     pub const fn workspace(features: usize) -> usize {
         features
@@ -61,8 +61,17 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         Population { inner: self.train.len(), outer: self.validation.len() }
     }
 
+    fn arithmetic(&self) -> Arithmetic {
+        self.train.arithmetic()
+    }
+
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
+        #[cfg(feature = "integer")]
+        if self.train.arithmetic() == Arithmetic::Integer {
+            return crate::fixed::twice_exp_all(x, workspace);
+        }
         math::exp_all(x, workspace);
+        workspace.iter_mut().for_each(|strength| *strength *= 2.0);
     }
 
     fn inner_gradient(
@@ -99,11 +108,9 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         out: &mut [f32],
         strengths: &mut [f32],
     ) {
-        for ((out, &strength), (&theta, &v)) in
-            out.iter_mut().zip(&*strengths).zip(at.theta.iter().zip(v))
-        {
-            *out += scale * (2.0 * strength * theta * v);
-        }
+        let pairs = at.theta.iter().zip(v);
+        let terms = strengths.iter().zip(pairs).map(|(twice, (theta, v))| twice * theta * v);
+        add_terms(scale, terms, out);
     }
 
     fn outer_gradient_inner(
@@ -123,8 +130,8 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
 
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, strengths: &mut [f32]) -> f32 {
         let mut penalty = CompensatedSum::default();
-        for (&theta, &strength) in at.theta.iter().zip(&*strengths) {
-            penalty.add(strength * theta * theta);
+        for (&theta, &twice) in at.theta.iter().zip(&*strengths) {
+            penalty.add(0.5 * twice * theta * theta);
         }
         linear::mean_loss::<L>(&self.train, batch, at.theta) + penalty.value()
     }
@@ -142,7 +149,16 @@ impl<L: LinearLoss> Predict for Regularised<'_, L> {
 
 /// Adds `scale` · 2 e^x a, which is the penalty's gradient at a = θ and its Hessian times a = v.
 fn add_penalty(scale: f32, a: &[f32], strengths: &[f32], out: &mut [f32]) {
-    for (out, (&a, &strength)) in out.iter_mut().zip(a.iter().zip(strengths)) {
-        *out += scale * (2.0 * strength * a);
+    add_terms(scale, strengths.iter().zip(a).map(|(twice, a)| twice * a), out);
+}
+
+/// Adds `scale` times each term. A node's scales are one and minus one, and without an FPU a product costs as much as a term.
+#[inline]
+fn add_terms(scale: f32, terms: impl Iterator<Item = f32>, out: &mut [f32]) {
+    let out = out.iter_mut().zip(terms);
+    match scale {
+        1.0 => out.for_each(|(out, term)| *out += term),
+        -1.0 => out.for_each(|(out, term)| *out -= term),
+        _ => out.for_each(|(out, term)| *out += scale * term),
     }
 }

@@ -66,14 +66,18 @@ pub struct Build {
     pub level: &'static str,
     /// What computes exp and ln.
     pub math: Kind,
+    /// Whether lopa-core has integer arithmetic.
+    pub integer: bool,
 }
 
 impl Build {
     /// Builds programs of `firmware/emulated` for all machines at once, and returns the folder of each.
     pub fn programs(self, programs: &[&str], machines: &[&Machine]) -> Vec<PathBuf> {
-        let features: &[&str] = match self.math {
-            Kind::Libm => &[],
-            Kind::Micromath => &["micromath"],
+        let features: &[&str] = match (self.math, self.integer) {
+            (Kind::Libm, false) => &[],
+            (Kind::Libm, true) => &["integer"],
+            (Kind::Micromath, false) => &["micromath"],
+            (Kind::Micromath, true) => &["micromath", "integer"],
         };
         let targets: Vec<&str> = machines.iter().map(|machine| machine.target).collect();
         build_programs("emulated", programs, &targets, features, self.level)
