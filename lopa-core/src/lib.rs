@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![doc = include_str!("../docs/cost.md")]
+#![doc = include_str!("../docs/integer.md")]
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -18,7 +18,6 @@ type Benchmark = (&'static str, &'static str, fn(Measure<'_>) -> Report);
 const QUADRATIC: Benchmark = ("quadratic", "cost-quadratic", benchmark::quadratic);
 const LOGISTIC: Benchmark = ("logistic", "cost-logistic", benchmark::logistic);
 const INTEGER: Benchmark = ("logistic", "cost-logistic-integer", benchmark::logistic_integer);
-const WIDE_INTEGER: Benchmark = ("logistic-256", "cost-wide-integer", benchmark::wide_integer);
 const RIDGE: Benchmark = ("ridge", "cost-ridge", benchmark::ridge);
 const SHARED_LAYER: Benchmark = ("shared-layer", "cost-shared-layer", benchmark::shared_layer);
 const META: Benchmark = ("meta", "cost-meta", benchmark::meta);
@@ -49,7 +48,7 @@ const SECTIONS: [Section; 4] = [
         title: "Built for speed, in integers (feature `integer`)",
         build: Build { level: "3", math: Kind::Libm, integer: true },
         machines: &[CORTEX_M0, CORTEX_M4F, CORTEX_M33, RV32IMC],
-        benchmarks: &[INTEGER, WIDE_INTEGER],
+        benchmarks: &[INTEGER],
     },
     Section {
         title: "Built for speed, with the feature `micromath`, where floats are in software",
@@ -177,9 +176,7 @@ fn costs_match_the_docs() {
 
 #[test]
 fn every_step_of_a_benchmark_changes_its_state() {
-    for (problem, _, benchmark) in
-        [QUADRATIC, LOGISTIC, RIDGE, SHARED_LAYER, META, INTEGER, WIDE_INTEGER]
-    {
+    for (problem, _, benchmark) in [QUADRATIC, LOGISTIC, RIDGE, SHARED_LAYER, META, INTEGER] {
         let after = |steps: u32| benchmark(&mut |step| (0..steps).for_each(|_| step())).hash;
         assert_ne!(after(STEPS), after(STEPS - 1), "{problem}");
     }

@@ -95,19 +95,6 @@ pub fn logistic_integer(measure: Measure<'_>) -> Report {
     )
 }
 
-/// n = p = 256, u8, batches of 32, in integers.
-pub fn wide_integer(measure: Measure<'_>) -> Report {
-    const N: usize = 256;
-    static FEATURES: [u8; ROWS * N] = bytes(2);
-    static LABELS: [u8; ROWS] = classes(2);
-    let sets = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 255.0, 128.0));
-    let [train, validation] = sets.map(|set| sure(set.computed_in(Arithmetic::Integer)));
-    let problem = sure(Logistic::new(train, validation));
-    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
-    let batch = const { NonZeroU32::new(32).unwrap() };
-    drawing::<_, N, N, { Logistic::workspace(N) }>(&problem, batch, -3.0, data, measure)
-}
-
 /// n = p = 64, f32, batches of 8.
 pub fn ridge(measure: Measure<'_>) -> Report {
     static FEATURES: [f32; ROWS * WIDTH] = floats(3);
@@ -155,20 +142,9 @@ fn gradient_tracking<P: Problem, const N: usize, const M: usize, const W: usize>
     data: usize,
     measure: Measure<'_>,
 ) -> Report {
-    drawing::<P, N, M, W>(problem, BATCH, start, data, measure)
-}
-
-/// With batches of another size.
-fn drawing<P: Problem, const N: usize, const M: usize, const W: usize>(
-    problem: &P,
-    batch: NonZeroU32,
-    start: f32,
-    data: usize,
-    measure: Measure<'_>,
-) -> Report {
     let steps = sure(StepSizes::new(0.1, 0.05, 0.05, 0.4, 0.5));
     // Hidden from the compiler, like settings that come from flash.
-    let config = black_box(Config { steps, sampler: Sampler::drawn(7, 0, batch) });
+    let config = black_box(Config { steps, sampler: Sampler::drawn(7, 0, BATCH) });
     let mut node = sure(GtNode::<_, N, M>::gradient_tracking(problem, config, [start; N]));
     let mut scratch = Scratch::<[f32; M], [f32; W]>::new();
     let (x, y) = black_box(([start; N], [0.0; N]));

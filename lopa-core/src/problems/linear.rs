@@ -30,12 +30,14 @@ pub trait LinearLoss {
 
     /// [`slope`](Self::slope) for [integer arithmetic](crate::samples::Arithmetic): it may be coarser if that is cheaper.
     #[inline]
+    #[must_use]
     fn integer_slope(output: f32, label: f32) -> f32 {
         Self::slope(output, label)
     }
 
     /// [`curvature`](Self::curvature) for integer arithmetic.
     #[inline]
+    #[must_use]
     fn integer_curvature(output: f32, label: f32) -> f32 {
         Self::curvature(output, label)
     }

@@ -1,6 +1,6 @@
 //! Some rows of a batch, and the two passes over their bytes.
 
-use super::quantised::{BITS, Unit, Word};
+use super::quantised::{BITS, Unit, Word, wide};
 use super::scales::Scales;
 use crate::samples::LARGEST_OFFSET;
 
@@ -115,7 +115,7 @@ impl<'a> Group<'a> {
         }
         let mut total = 0;
         for &integer in &integers {
-            total += integer as i32;
+            total += wide(integer);
         }
         let rows = Factored { group: self, integers: &integers, total };
         let rest = rows.add_tiles::<TILE>(0, out, unit, scales);
@@ -182,7 +182,7 @@ impl Factored<'_> {
             let (a, b) = (part::<N>(a, start), part::<N>(b, start));
             let (Some(a), Some(b)) = (a, b) else { continue };
             for i in 0..N {
-                let pair = value::<SIGNED>(a[i]) * f as i32 + value::<SIGNED>(b[i]) * g as i32;
+                let pair = value::<SIGNED>(a[i]) * wide(f) + value::<SIGNED>(b[i]) * wide(g);
                 sums[i] = sums[i].wrapping_add(pair);
             }
         }
@@ -213,7 +213,7 @@ fn rest(row: &[u8], start: usize) -> &[u8] {
 fn product<const SIGNED: bool>(row: &[u8], integers: &[Word; CHUNK]) -> i32 {
     let mut sum = 0;
     for (&raw, &integer) in row.iter().zip(integers) {
-        sum += value::<SIGNED>(raw) * integer as i32;
+        sum += value::<SIGNED>(raw) * wide(integer);
     }
     sum
 }

@@ -50,9 +50,18 @@ struct AddRows<'a, F, const V: usize> {
 impl<F: Factor<V>, const V: usize> Work for AddRows<'_, F, V> {
     type Output = ();
 
+    #[inline(always)]
+    fn run(self) {
+        let Self { samples, batch, vectors, scale, out, .. } = self;
+        AddRows { samples, batch, vectors, factor: PhantomData, scale, out }.sum(F::factor);
+    }
+}
+
+impl<const V: usize> AddRows<'_, (), V> {
+    /// On a chip, all losses share this code; on a host, the factor is inlined.
     #[cfg_attr(feature = "simd", inline(always))]
     #[cfg_attr(not(feature = "simd"), inline(never))]
-    fn run(self) {
+    fn sum(self, factor: fn(f32, [f32; V]) -> f32) {
         let Self { samples, batch, vectors, scale, out, .. } = self;
         let (raw, signed) = match samples.features() {
             Features::U8(raw) => (raw, false),
@@ -92,7 +101,7 @@ impl<F: Factor<V>, const V: usize> Work for AddRows<'_, F, V> {
                 for v in 0..V {
                     own[v] = outputs[v][i];
                 }
-                factors[i] = F::factor(factors[i], own) * share;
+                factors[i] = factor(factors[i], own) * share;
             }
             if !group.add_to(out, &factors, &scales) {
                 return out.fill(f32::NAN);

@@ -1,7 +1,7 @@
 //! Offsets and factors of features, moved out of the loops over bytes: (raw - offset) · factor · θ is
 //! raw · (factor · θ) - offset · (factor · θ).
 
-use super::quantised::{Unit, Word, larger};
+use super::quantised::{Unit, Word, larger, wide};
 use crate::samples::{self, Scaling};
 
 /// Binary places of an offset.
@@ -82,7 +82,7 @@ impl<'a> Scales<'a> {
             Self::Common { offset, .. } => {
                 let mut sum = 0;
                 for &integer in integers {
-                    sum += integer as i32;
+                    sum += wide(integer);
                 }
                 offset * i64::from(sum)
             }

@@ -1,5 +1,0 @@
-//! The cost of a step of the wide logistic benchmark in integers.
-#![no_std]
-#![no_main]
-
-emulated::program!(emulated::cost::measure(lopa_tests::benchmark::wide_integer));
