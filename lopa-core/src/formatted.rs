@@ -69,6 +69,7 @@ const _: () = {
     formatted::<problems::Regularised<'_, Logistic>>();
     formatted::<problems::SharedLayer<'_>>();
     formatted::<problems::SquaredLoss>();
+    formatted::<samples::Arithmetic>();
     formatted::<samples::Features<'_>>();
     formatted::<samples::LabelKind>();
     formatted::<samples::Labels<'_>>();

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![doc = include_str!("../docs/cost.md")]
+#![doc = include_str!("../docs/integer.md")]
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,8 @@ pub mod checkpoint;
 pub mod draw;
 pub mod epoch;
 pub mod exchange;
+#[cfg(feature = "integer")]
+mod fixed;
 pub mod footprint;
 #[cfg(feature = "defmt")]
 mod formatted;

@@ -92,7 +92,7 @@
 //! ```
 
 use crate::batch::Batch;
-use crate::samples::{LabelKind, Row};
+use crate::samples::{Arithmetic, LabelKind, Row};
 
 /// The sizes of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +139,11 @@ pub trait Problem {
 
     /// The number of samples of each level.
     fn population(&self) -> Population;
+
+    /// How sums over its samples are computed: neighbours must agree on it.
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::Float
+    }
 
     /// Computes what all oracles at this `x` share, such as e^x.
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
@@ -219,6 +224,9 @@ impl<P: Problem + ?Sized> Problem for &P {
     fn population(&self) -> Population {
         (**self).population()
     }
+    fn arithmetic(&self) -> Arithmetic {
+        (**self).arithmetic()
+    }
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
         (**self).prepare(x, workspace);
     }
@@ -295,6 +303,8 @@ pub enum ProblemError {
         /// Which one.
         name: &'static str,
     },
+    /// Training and validation samples are computed in different arithmetic, or the problem has none but floats.
+    Arithmetic,
 }
 
 impl core::fmt::Display for ProblemError {
@@ -315,6 +325,10 @@ impl core::fmt::Display for ProblemError {
                 write!(f, "{name} has {found} elements, {needed} are needed")
             }
             Self::Parameter { name } => write!(f, "{name} is out of range or not finite"),
+            Self::Arithmetic => write!(
+                f,
+                "this problem cannot be computed in integers, or one of its sets of samples is and the other is not"
+            ),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! `scale = 1/255, offset = 0`, a signed sensor reading `scale = full_range / 128`. With [`Samples::standardised`] every
 //! feature has an offset and a factor of its own, so that raw readings in different units can be learned from as they are.
 
+mod arithmetic;
 mod block;
 mod each;
 mod filled;
@@ -11,6 +12,10 @@ mod row;
 
 pub(crate) use block::{BLOCK, Block, Room};
 pub use row::Row;
+
+pub use arithmetic::Arithmetic;
+#[cfg(feature = "integer")]
+pub(crate) use arithmetic::LARGEST_OFFSET;
 
 use bytemuck::{Pod, Zeroable};
 
@@ -137,6 +142,12 @@ pub enum SamplesError {
     Scaling,
     /// Marks are not those of the samples.
     Marks,
+    /// Integer arithmetic was chosen for samples that are floats.
+    NotBytes,
+    /// Integer arithmetic was chosen for features with an offset beyond ±1024.
+    Offset,
+    /// Integer arithmetic was chosen in a build without the feature `integer`.
+    NoIntegers,
 }
 
 impl core::fmt::Display for SamplesError {
@@ -156,6 +167,19 @@ impl core::fmt::Display for SamplesError {
                  needed for every feature"
             ),
             Self::Marks => write!(f, "these are marks of other samples: write them with `mark`"),
+            Self::NotBytes => write!(
+                f,
+                "integer arithmetic needs features that are whole numbers from 0 to 255 or from -128 to 127, stored as \
+                 bytes: store them so, or use float arithmetic"
+            ),
+            Self::Offset => write!(
+                f,
+                "integer arithmetic needs offsets of features between -1024 and 1024: use other offsets, or float arithmetic"
+            ),
+            Self::NoIntegers => write!(
+                f,
+                "integer arithmetic was chosen, but this build does not have it: build it with the feature integer"
+            ),
         }
     }
 }
@@ -234,6 +258,7 @@ pub struct Samples<'a> {
     scaling: Scaling<'a>,
     /// Marks of chunks with anything but zeros: see [`Samples::marked`]; empty if there are none.
     filled: &'a [u64],
+    arithmetic: Arithmetic,
 }
 
 impl<'a> Samples<'a> {
@@ -270,7 +295,8 @@ impl<'a> Samples<'a> {
             return Err(SamplesError::Feature { row: at.checked_div(width).unwrap_or(0) });
         }
         let scaling = Scaling::Common { scale: 1.0, offset: 0.0 };
-        Ok(Self { features, labels, width, scaling, filled: &[] })
+        let arithmetic = Arithmetic::Float;
+        Ok(Self { features, labels, width, scaling, filled: &[], arithmetic })
     }
 
     /// Makes a feature's value `scale * (raw - offset)`.

@@ -106,6 +106,12 @@ fn a_number_out_of_range() {
     place.refuses("x0 = -3.0", "x0 = -1000", "it must be between -30 and 30");
     let layer = "\"shared-layer\"\nhidden = 3\nmu = 0.1";
     place.refuses("\"logistic\"", layer, "run.x0 must be random for a shared layer");
+    let integer = "[run]\narithmetic = \"integer\"";
+    place.refuses(
+        "[run]",
+        integer,
+        "run.arithmetic: integer arithmetic needs features that are whole",
+    );
     place.refuses("[run]", "[run]\ncheckpoint_every = 0", "checkpoint_every is 0");
     place.refuses("[run]", "[links]\ndrop = 1.0\n[run]", "links.drop = 1 is out of range");
     place.refuses("[run]", "[links]\nbaud = 0\n[run]", "links.baud is 0");

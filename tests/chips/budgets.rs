@@ -102,7 +102,7 @@ fn the_node_image_stays_within_its_budgets() {
     println!("flash {bare}, with encryption {flash}, static RAM {ram}, stack {stack}");
     for (name, found) in [
         ("flash without encryption", bare),
-        ("flash with encryption", flash),
+        ("flash with encryption and integers", flash),
         ("static RAM", ram),
         ("stack", stack),
     ] {
@@ -111,8 +111,9 @@ fn the_node_image_stays_within_its_budgets() {
         let off = found.abs_diff(known) * 10;
         assert!(off <= known, "{name} is {found}, in the table {known}");
     }
-    // The limits: 48 KiB of flash and 4 KiB more for encryption; four floats for each of n and p plus 8 KiB; 4 KiB of stack.
-    let names = ["flash without encryption", "flash with encryption", "static RAM", "stack"];
+    // The limits: 48 KiB of flash, 4 KiB more for encryption and 8 KiB for integers; four floats for each of n and p plus 8 KiB; 4 KiB of stack.
+    let flash = ["flash without encryption", "flash with encryption and integers"];
+    let names = [flash[0], flash[1], "static RAM", "stack"];
     let limits = names.map(|name| row(&page, name).1);
-    assert_eq!(limits, [48 << 10, 52 << 10, 4 * (4 * 784 + 4 * 784) + (8 << 10), 4 << 10]);
+    assert_eq!(limits, [48 << 10, 60 << 10, 4 * (4 * 784 + 4 * 784) + (8 << 10), 4 << 10]);
 }

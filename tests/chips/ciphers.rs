@@ -46,7 +46,7 @@ fn measure() -> Vec<(Key, Cost)> {
     programs.extend(ciphers.iter().map(|(_, program)| program));
     let mut rows = Vec::new();
     for (purpose, level) in LEVELS {
-        let folders = Build { level, math: Kind::Libm }.programs(&programs, &CHIPS);
+        let folders = Build { level, math: Kind::Libm, integer: false }.programs(&programs, &CHIPS);
         for (chip, directory) in CHIPS.into_iter().zip(folders) {
             let frame = flash::bytes(&directory.join(NOTHING));
             for &(name, program) in &ciphers {

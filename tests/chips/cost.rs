@@ -91,6 +91,14 @@ const META: Benchmark = Benchmark {
     multiply_adds: 7 * 8 * 64,
     machines: &ALL,
 };
+const INTEGER: Benchmark = Benchmark {
+    name: "logistic",
+    about: "",
+    program: "cost-logistic-integer",
+    here: benchmark::logistic_integer,
+    multiply_adds: 7 * 8 * 64,
+    machines: &ALL,
+};
 const BENCHMARKS: [Benchmark; 7] =
     [QUADRATIC, LOGISTIC, LOGISTIC_256, LOGISTIC_784, RIDGE, SHARED_LAYER, META];
 
@@ -105,22 +113,28 @@ struct Section {
     benchmarks: &'static [Benchmark],
 }
 
-const SECTIONS: [Section; 3] = [
+const SECTIONS: [Section; 4] = [
     Section {
         title: "Built for speed (`opt-level = 3`)",
-        build: Build { level: "3", math: Kind::Libm },
+        build: Build { level: "3", math: Kind::Libm, integer: false },
         machines: &ALL,
         benchmarks: &BENCHMARKS,
     },
     Section {
         title: "Built for size (`opt-level = \"s\"`)",
-        build: Build { level: "s", math: Kind::Libm },
+        build: Build { level: "s", math: Kind::Libm, integer: false },
         machines: &ALL,
         benchmarks: &[QUADRATIC, LOGISTIC, RIDGE, SHARED_LAYER, META],
     },
     Section {
+        title: "Built for speed, in integers (feature `integer`)",
+        build: Build { level: "3", math: Kind::Libm, integer: true },
+        machines: &ALL,
+        benchmarks: &[INTEGER],
+    },
+    Section {
         title: "Built for speed, with the feature `micromath`, where floats are in software",
-        build: Build { level: "3", math: Kind::Micromath },
+        build: Build { level: "3", math: Kind::Micromath, integer: false },
         machines: &WITHOUT_FPU,
         benchmarks: &[LOGISTIC, SHARED_LAYER],
     },
@@ -342,7 +356,7 @@ fn costs_match_the_docs() {
 
 #[test]
 fn every_step_of_a_benchmark_changes_its_state() {
-    for Benchmark { name, here, .. } in BENCHMARKS {
+    for Benchmark { name, here, .. } in BENCHMARKS.into_iter().chain([INTEGER]) {
         let after = |steps: u32| here(&mut |step| (0..steps).for_each(|_| step())).hash;
         assert_ne!(after(STEPS), after(STEPS - 1), "{name}");
     }

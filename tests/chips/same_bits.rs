@@ -26,6 +26,12 @@ meta-logistic LG befb6288b5c4938e
 meta-logistic GT a1a2cf5b68d23f9e
 meta-squared LG 0f5b772fadb114e8
 meta-squared GT 82ee200d8a1fa433
+integer-logistic LG 030226f5ab344b58
+integer-logistic GT 82233d5c0f40648e
+integer-ridge LG 276eda1ee48b68fa
+integer-ridge GT 854d0eeef0b89d45
+integer-meta LG 611585e9d838aa22
+integer-meta GT 0969683bc8c0dd0b
 ";
 
 /// The same with the feature `micromath`.
@@ -45,6 +51,12 @@ meta-logistic LG d12d401a6e00cf8e
 meta-logistic GT 6f56dd15300c01a6
 meta-squared LG 0f5b772fadb114e8
 meta-squared GT 82ee200d8a1fa433
+integer-logistic LG 030226f5ab344b58
+integer-logistic GT 82233d5c0f40648e
+integer-ridge LG 276eda1ee48b68fa
+integer-ridge GT 854d0eeef0b89d45
+integer-meta LG 611585e9d838aa22
+integer-meta GT 0969683bc8c0dd0b
 ";
 
 fn host() -> String {
@@ -73,7 +85,7 @@ fn no_two_programs_have_the_same_fingerprint() {
         let before = seen.insert(line.hash, line);
         assert_eq!(before, None, "{line}");
     });
-    assert_eq!(seen.len(), 3 + 6 * 2);
+    assert_eq!(seen.len(), 3 + 9 * 2);
 }
 
 #[test]
@@ -105,7 +117,7 @@ fn the_seed_matters_only_where_there_are_batches() {
         hashes
     };
     for ((problem, one), (_, other)) in hashes(1).into_iter().zip(hashes(2)) {
-        let whole = ["quadratic", "meta-squared"].contains(&problem);
+        let whole = ["quadratic", "meta-squared", "integer-ridge"].contains(&problem);
         assert_eq!(one == other, whole, "{problem}");
     }
 }
@@ -113,8 +125,9 @@ fn the_seed_matters_only_where_there_are_batches() {
 fn same_bits_on(machine: &Machine) {
     const MACHINES: [&Machine; 4] = [&CORTEX_M0, &CORTEX_M4F, &CORTEX_M33, &RV32IMC];
     // One test builds for all.
-    static BUILT: LazyLock<Vec<PathBuf>> =
-        LazyLock::new(|| Build { level: "3", math: KIND }.programs(&["fingerprint"], &MACHINES));
+    static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        Build { level: "3", math: KIND, integer: true }.programs(&["fingerprint"], &MACHINES)
+    });
     let index = MACHINES.iter().position(|other| other.chip == machine.chip).unwrap();
     let (host, chip) = (host(), machine.run(&BUILT[index].join("fingerprint")));
     assert!(chip == host, "{} computes\n{chip}\nand this machine\n{host}", machine.chip);

@@ -48,6 +48,16 @@ fn ten_boards_learn_mnist() {
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn boards_standardise_raw_readings_themselves() {
+    boards_standardise_in("float");
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn boards_compute_in_integers_as_a_host_does() {
+    boards_standardise_in("integer");
+}
+
+fn boards_standardise_in(arithmetic: &str) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("readings.csv");
     let mut text = String::from("temperature,pressure,humidity,mode,state\n");
@@ -60,7 +70,9 @@ fn boards_standardise_raw_readings_themselves() {
     let text = described(3, "path", 60);
     let data = "features = 24, relevant = 6, samples = 20";
     assert!(text.contains(data), "{text}");
-    let prepared = prepared(&text.replace(data, &format!("file = {file:?}")));
+    let text = text.replace(data, &format!("file = {file:?}"));
+    let table = format!("run = {{ arithmetic = {arithmetic:?}, ");
+    let prepared = prepared(&text.replace("run = { ", &table));
     let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
     for blob in &layout.blobs {
         let loaded = Loaded::new(blob);

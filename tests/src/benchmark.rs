@@ -13,7 +13,7 @@ use lopa_core::problem::Problem;
 use lopa_core::problems::{
     Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer,
 };
-use lopa_core::samples::{Features, Labels, Samples};
+use lopa_core::samples::{Arithmetic, Features, Labels, Samples};
 use lopa_core::steps::StepSizes;
 
 use crate::hash::Hash;
@@ -105,6 +105,22 @@ pub fn logistic_784(measure: Measure<'_>) -> Report {
     gradient_tracking::<_, PIXEL_COUNT, PIXEL_COUNT, { Logistic::workspace(PIXEL_COUNT) }>(
         &problem,
         IMAGE_SETTINGS,
+        data,
+        measure,
+    )
+}
+
+/// [`logistic`] in integers; lopa-core must have its feature `integer`.
+pub fn logistic_integer(measure: Measure<'_>) -> Report {
+    static FEATURES: [u8; ROWS * WIDTH] = bytes(2);
+    static LABELS: [u8; ROWS] = classes(2);
+    let sets = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 255.0, 128.0));
+    let [train, validation] = sets.map(|set| sure(set.computed_in(Arithmetic::Integer)));
+    let problem = sure(Logistic::new(train, validation));
+    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
+    gradient_tracking::<_, WIDTH, WIDTH, { Logistic::workspace(WIDTH) }>(
+        &problem,
+        Settings::new(-3.0),
         data,
         measure,
     )

@@ -11,7 +11,7 @@ use lopa_core::node::Scheme;
 use lopa_core::problems::{
     Logistic, LogisticLoss, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer, SquaredLoss,
 };
-use lopa_core::samples::{Features, Labels};
+use lopa_core::samples::{Arithmetic, Features, Labels, Samples, Scale};
 
 use crate::run::{Ending, Setting, memory, network};
 use crate::{data, topology};
@@ -30,7 +30,17 @@ pub fn all(seed: u64, show: Show<'_>) {
             program(scheme, seed, show);
         }
     }
+    if INTEGERS {
+        for program in [integer_logistic, integer_ridge, integer_meta] {
+            for scheme in BOTH {
+                program(scheme, seed, show);
+            }
+        }
+    }
 }
+
+/// Whether lopa-core has integer arithmetic.
+pub const INTEGERS: bool = cfg!(feature = "integer");
 
 /// Three nodes in a row, no samples.
 #[inline(never)]
@@ -79,8 +89,23 @@ fn quadratic(scheme: Scheme, seed: u64, show: Show<'_>) {
 }
 
 /// Four nodes in a ring, pixels.
-#[inline(never)]
 fn logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
+    logistic_in(Arithmetic::Float, "logistic", scheme, seed, show);
+}
+
+/// The same in integers.
+fn integer_logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
+    logistic_in(Arithmetic::Integer, "integer-logistic", scheme, seed, show);
+}
+
+#[inline(never)]
+fn logistic_in(
+    arithmetic: Arithmetic,
+    problem: &'static str,
+    scheme: Scheme,
+    seed: u64,
+    show: Show<'_>,
+) {
     const K: usize = 4;
     const WIDTH: usize = 19;
     const WORKSPACE: usize = Logistic::workspace(WIDTH);
@@ -95,10 +120,11 @@ fn logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
         let (features, labels) = (Features::U8(&features[i]), Labels::Binary(&labels[i]));
         let (train, validation) =
             data::halves(features, labels, WIDTH, TRAIN, (1.0 / 127.5, 127.5));
+        let [train, validation] = computed_in(arithmetic, [train, validation]);
         Logistic::new(train, validation).expect("samples fit")
     });
     let setting = Setting {
-        problem: "logistic",
+        problem,
         scheme,
         steps: [0.5, 0.2, 0.2, 0.4, 0.5],
         seed,
@@ -179,9 +205,71 @@ fn shared_layer(scheme: Scheme, seed: u64, show: Show<'_>) {
     network(&problems, &setting, &mut [0.0; memory(K, OUTER, INNER, WORKSPACE, 32)], show);
 }
 
-/// Four nodes in a star, signed bytes off centre, one batch per level.
+/// Three nodes in a row, signed bytes with a scale of each feature, in integers, every sample in every round.
 #[inline(never)]
+fn integer_ridge(scheme: Scheme, seed: u64, show: Show<'_>) {
+    const K: usize = 3;
+    const WIDTH: usize = 21;
+    const WORKSPACE: usize = Ridge::workspace(WIDTH);
+    const TRAIN: usize = 33;
+    const ROWS: usize = TRAIN + 9;
+    let mut features = [[0; ROWS * WIDTH]; K];
+    let mut labels = [[0.0; ROWS]; K];
+    let mut classes = [0; ROWS];
+    for (i, (features, labels)) in (0..).zip(features.iter_mut().zip(&mut labels)) {
+        data::classified(i, TWO, WIDTH, features, &mut classes, data::reading);
+        labels.iter_mut().zip(&classes).for_each(|(label, class)| *label = f32::from(*class));
+    }
+    let scales: [Scale; WIDTH + 1] = from_fn(|feature| match feature {
+        WIDTH => Scale { offset: 0.5, factor: 4.0 },
+        _ => Scale { offset: feature as f32 - 9.3, factor: 0.01 + feature as f32 * 0.0004 },
+    });
+    let problems: [_; K] = from_fn(|i| {
+        let (train, validation) = features[i].split_at(TRAIN * WIDTH);
+        let (own, other) = labels[i].split_at(TRAIN);
+        let [train, validation] = [(train, own), (validation, other)].map(|(features, labels)| {
+            let samples = Samples::new(Features::I8(features), WIDTH, Labels::Real(labels));
+            samples.and_then(|samples| samples.standardised(&scales)).expect("samples fit")
+        });
+        let [train, validation] = computed_in(Arithmetic::Integer, [train, validation]);
+        Ridge::new(train, validation).expect("samples fit")
+    });
+    let setting = Setting {
+        problem: "integer-ridge",
+        scheme,
+        steps: [0.6, 0.05, 0.05, 0.4, 0.5],
+        seed,
+        batch: 0,
+        sharing: Sharing::Independent,
+        edges: &topology::path(),
+        start: &[-2.0; WIDTH],
+    };
+    network(&problems, &setting, &mut [0.0; memory(K, WIDTH, WIDTH, WORKSPACE, WIDTH)], show);
+}
+
+/// The samples, computed in this arithmetic.
+fn computed_in(arithmetic: Arithmetic, samples: [Samples<'_>; 2]) -> [Samples<'_>; 2] {
+    samples.map(|samples| samples.computed_in(arithmetic).expect("samples are bytes"))
+}
+
+/// Four nodes in a star, signed bytes off centre, one batch per level.
 fn meta_logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
+    meta_logistic_in(Arithmetic::Float, "meta-logistic", scheme, seed, show);
+}
+
+/// The same in integers.
+fn integer_meta(scheme: Scheme, seed: u64, show: Show<'_>) {
+    meta_logistic_in(Arithmetic::Integer, "integer-meta", scheme, seed, show);
+}
+
+#[inline(never)]
+fn meta_logistic_in(
+    arithmetic: Arithmetic,
+    problem: &'static str,
+    scheme: Scheme,
+    seed: u64,
+    show: Show<'_>,
+) {
     const K: usize = 4;
     const WIDTH: usize = 21;
     const TRAIN: usize = 8;
@@ -194,10 +282,11 @@ fn meta_logistic(scheme: Scheme, seed: u64, show: Show<'_>) {
     let problems: [_; K] = from_fn(|i| {
         let (features, labels) = (Features::I8(&features[i]), Labels::Binary(&labels[i]));
         let (train, validation) = data::halves(features, labels, WIDTH, TRAIN, (1.0 / 64.0, 3.0));
+        let [train, validation] = computed_in(arithmetic, [train, validation]);
         Meta::<LogisticLoss>::new(train, validation, 2.0).expect("samples fit")
     });
     let setting = Setting {
-        problem: "meta-logistic",
+        problem,
         scheme,
         steps: [0.1, 0.2, 0.2, 0.4, 0.5],
         seed,

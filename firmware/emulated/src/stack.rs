@@ -3,7 +3,7 @@
 use core::arch::asm;
 
 /// Bytes to paint: more than any step needs, and free in every program.
-const WINDOW: usize = 2_048;
+const WINDOW: usize = 3_072;
 const PAINT: u32 = 0xdead_beef;
 
 /// Runs something and returns how many bytes of stack it used.

@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::samples::Arithmetic;
+
 /// The letters "LoPB".
 pub(super) const MAGIC: u32 = u32::from_le_bytes(*b"LoPB");
 
@@ -16,6 +18,9 @@ pub(super) const HEAD: usize = size_of::<Head>() / 4;
 
 /// The validation set is the training set, stored once.
 pub(super) const SAME: u8 = 0xff;
+
+/// Added to the kind of mathematics if sums over samples are computed in integers.
+pub(super) const INTEGER: u8 = 2;
 
 /// A set of samples, as the head describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pod, Zeroable)]
@@ -72,6 +77,11 @@ impl Head {
     /// Whether there is a key.
     pub(super) const fn keyed(&self) -> bool {
         self.has(1)
+    }
+
+    /// How sums over samples are computed.
+    pub(super) const fn arithmetic(&self) -> Arithmetic {
+        if self.math & INTEGER == 0 { Arithmetic::Float } else { Arithmetic::Integer }
     }
 
     /// Whether features have scales of their own.

@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, try_cast_slice};
 
-use super::head::{Head, SAME, SetHead, padded};
+use super::head::{Head, INTEGER, SAME, SetHead, padded};
 use super::{BlobError, Plan, SetName, Wiring};
 use crate::batch::{BatchSize, Sampler, Sharing};
 use crate::draw::Draws;
@@ -10,7 +10,7 @@ use crate::exchange::Timing;
 use crate::math;
 use crate::node::{Config, Scheme};
 use crate::problems::{AnyProblem, Logistic, Meta, Quadratic, QuadraticParts, Ridge, SharedLayer};
-use crate::samples::{Features, Labels, Samples, Scale};
+use crate::samples::{Arithmetic, Features, Labels, Samples, Scale};
 use crate::steps::StepSizes;
 use crate::wire::{KEY_BYTES, Seal};
 
@@ -42,7 +42,7 @@ impl<'a> Rest<'a> {
 
 pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
     let value = |name| BlobError::Value { name };
-    let needed = match head.math {
+    let needed = match head.math & !INTEGER {
         0 => math::Kind::Libm,
         1 => math::Kind::Micromath,
         _ => return Err(value("kind of mathematics")),
@@ -149,10 +149,11 @@ pub(super) fn problem<'a>(head: &Head, rest: &mut Rest<'a>) -> Result<AnyProblem
     let [first, second] = &head.sets;
     let words = (first.width as usize).saturating_mul(2).saturating_add(2);
     let scales = rest.cast("scales", if head.scaled() { words } else { 0 })?;
-    let train = samples(first, SetName::Training, scales, rest)?;
+    let arithmetic = head.arithmetic();
+    let train = samples(first, SetName::Training, scales, arithmetic, rest)?;
     let validation = match second.encoding {
         SAME => train,
-        _ => samples(second, SetName::Validation, scales, rest)?,
+        _ => samples(second, SetName::Validation, scales, arithmetic, rest)?,
     };
     let (hidden, classes) = (head.hidden as usize, head.classes as usize);
     let base = if head.based() { parameter } else { 0.0 };
@@ -174,6 +175,7 @@ fn samples<'a>(
     head: &SetHead,
     set: SetName,
     scales: &'a [Scale],
+    arithmetic: Arithmetic,
     rest: &mut Rest<'a>,
 ) -> Result<Samples<'a>, BlobError> {
     let (rows, width) = (head.rows as usize, head.width as usize);
@@ -200,5 +202,6 @@ fn samples<'a>(
             [] => samples.scaled(f32::from_bits(head.scale), f32::from_bits(head.offset)),
             _ => samples.standardised(scales),
         })
+        .and_then(|samples| samples.computed_in(arithmetic))
         .map_err(|error| BlobError::Samples { set, error })
 }

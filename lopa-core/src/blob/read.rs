@@ -175,6 +175,7 @@ impl<'a> Blob<'a> {
         let Plan { scheme, config, chunk, rounds, network, .. } = &self.plan;
         let (kind, size) = (self.problem.kind(), self.dimensions());
         let mut identity = Identity::new(kind, size, *scheme, config, *chunk, *rounds);
+        identity.math += self.problem.arithmetic().identity();
         // Nodes with other bases would mean other strengths by the same x.
         let word = u64::from(*network) | u64::from(self.problem.base().to_bits()) << 32;
         identity.digest = (identity.digest ^ word).wrapping_mul(0x100_0000_01b3);

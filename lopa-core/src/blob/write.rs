@@ -2,7 +2,7 @@
 
 use bytemuck::{bytes_of, cast_slice};
 
-use super::head::{self, HEAD, Head, MAGIC, SAME, SetHead, padded};
+use super::head::{self, HEAD, Head, INTEGER, MAGIC, SAME, SetHead, padded};
 use super::{BlobError, Plan, Start, Wiring};
 use crate::batch::{BatchSize, Sharing};
 use crate::exchange::{Peer, Timing};
@@ -10,7 +10,7 @@ use crate::math;
 use crate::node::Scheme;
 use crate::problem::Problem;
 use crate::problems::AnyProblem;
-use crate::samples::{Features, LabelKind, Labels, Samples, Scaling};
+use crate::samples::{Arithmetic, Features, LabelKind, Labels, Samples, Scaling};
 use crate::wire::seal::Checksum;
 
 /// Writes a node's blob, piece by piece, and returns its length in bytes. Peers must be in order of their numbers.
@@ -89,6 +89,9 @@ fn head(
         math: match math::KIND {
             math::Kind::Libm => 0,
             math::Kind::Micromath => 1,
+        } + match problem.arithmetic() {
+            Arithmetic::Float => 0,
+            Arithmetic::Integer => INTEGER,
         },
         sharing: match sampler.sharing {
             Sharing::Independent => 0,

@@ -120,9 +120,11 @@ impl Settings {
         timing: Timing,
     ) -> Self {
         let (size, config) = (node.problem().dimensions(), node.config());
+        let mut identity = Identity::new(0, size, node.scheme(), config, chunk, rounds);
+        identity.math += node.problem().arithmetic().identity();
         Self {
             node: config.sampler.draws.node,
-            identity: Identity::new(0, size, node.scheme(), config, chunk, rounds),
+            identity,
             rounds,
             boot: 0,
             timing,

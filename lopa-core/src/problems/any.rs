@@ -3,7 +3,7 @@
 use super::{Logistic, LogisticLoss, Meta, Quadratic, Ridge, SharedLayer, SquaredLoss};
 use crate::batch::Batch;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem};
-use crate::samples::{Row, Samples};
+use crate::samples::{Arithmetic, Row, Samples};
 
 /// One of the problems that come with the crate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,6 +45,9 @@ impl Problem for AnyProblem<'_> {
     }
     fn population(&self) -> Population {
         each!(self, p => p.population())
+    }
+    fn arithmetic(&self) -> Arithmetic {
+        each!(self, p => p.arithmetic())
     }
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
         each!(self, p => p.prepare(x, workspace));
@@ -114,6 +117,23 @@ impl<'a> AnyProblem<'a> {
             Self::Ridge(p) => p.base,
             _ => 0.0,
         }
+    }
+
+    /// The same problem computed in floats, for measurements that must not depend on how a fleet computes.
+    #[must_use]
+    pub fn in_floats(mut self) -> Self {
+        let sets = match &mut self {
+            Self::Logistic(p) => [&mut p.train, &mut p.validation],
+            Self::Ridge(p) => [&mut p.train, &mut p.validation],
+            Self::SharedLayer(p) => [&mut p.train, &mut p.validation],
+            Self::MetaLogistic(p) => [&mut p.train, &mut p.validation],
+            Self::MetaSquared(p) => [&mut p.train, &mut p.validation],
+            Self::Quadratic(_) => return self,
+        };
+        for set in sets {
+            *set = set.computed_in(Arithmetic::Float).unwrap_or(*set);
+        }
+        self
     }
 
     /// Hidden units, classes, and the base, μ, ν or r; zero for those that the problem does not have.

@@ -3,8 +3,12 @@
 use core::array;
 use core::marker::PhantomData;
 
+#[cfg(feature = "integer")]
+use super::integer;
 use crate::batch::{Batch, Indices};
 use crate::math;
+#[cfg(feature = "integer")]
+use crate::samples::Arithmetic;
 use crate::samples::{BLOCK, Block, LabelKind, Room, Samples};
 use crate::vector::CompensatedSum;
 use crate::widest::{self, Work};
@@ -22,6 +26,20 @@ pub trait LinearLoss {
 
     /// Its second derivative in the output.
     fn curvature(output: f32, label: f32) -> f32;
+
+    /// [`slope`](Self::slope) for [integer arithmetic](crate::samples::Arithmetic): it may be coarser if that is cheaper.
+    #[inline]
+    #[must_use]
+    fn integer_slope(output: f32, label: f32) -> f32 {
+        Self::slope(output, label)
+    }
+
+    /// [`curvature`](Self::curvature) for integer arithmetic.
+    #[inline]
+    #[must_use]
+    fn integer_curvature(output: f32, label: f32) -> f32 {
+        Self::curvature(output, label)
+    }
 
     /// The label that fits an output best.
     fn decide(output: f32) -> f32;
@@ -62,6 +80,21 @@ impl LinearLoss for LogisticLoss {
     #[inline]
     fn curvature(output: f32, _: f32) -> f32 {
         math::sigmoid_with_slope(output).1
+    }
+
+    #[cfg(feature = "integer")]
+    #[inline(always)]
+    fn integer_slope(output: f32, label: f32) -> f32 {
+        // Signs instead of products with ±1, which cost more on a chip.
+        let away = if label < 0.0 { output } else { -output };
+        let chance = crate::fixed::sigmoid(away);
+        if label < 0.0 { chance } else { -chance }
+    }
+
+    #[cfg(feature = "integer")]
+    #[inline(always)]
+    fn integer_curvature(output: f32, _: f32) -> f32 {
+        crate::fixed::sigmoid_slope(output)
     }
 
     #[inline]
@@ -125,6 +158,10 @@ pub(super) fn add_gradient<L: LinearLoss>(
     scale: f32,
     out: &mut [f32],
 ) {
+    #[cfg(feature = "integer")]
+    if samples.arithmetic() == Arithmetic::Integer {
+        return integer::add_rows::<Slope<L>, 1>(samples, batch, [weights], scale, out);
+    }
     add_rows::<Slope<L>, 1>(samples, batch, [weights], scale * batch.weight(), out);
 }
 
@@ -137,6 +174,10 @@ pub(super) fn add_hessian_vector<L: LinearLoss>(
     scale: f32,
     out: &mut [f32],
 ) {
+    #[cfg(feature = "integer")]
+    if samples.arithmetic() == Arithmetic::Integer {
+        return integer::add_rows::<Curvature<L>, 2>(samples, batch, [weights, v], scale, out);
+    }
     add_rows::<Curvature<L>, 2>(samples, batch, [weights, v], scale * batch.weight(), out);
 }
 
@@ -160,6 +201,14 @@ impl<L: LinearLoss> Factor<1> for Slope<L> {
     }
 }
 
+#[cfg(feature = "integer")]
+impl<L: LinearLoss> integer::Factor<1> for Slope<L> {
+    #[inline(always)]
+    fn factor(label: f32, [output]: [f32; 1]) -> f32 {
+        L::integer_slope(output, label)
+    }
+}
+
 struct Curvature<L>(PhantomData<L>);
 
 impl<L: LinearLoss> Factor<2> for Curvature<L> {
@@ -175,6 +224,14 @@ impl<L: LinearLoss> Factor<2> for Curvature<L> {
             factors[i] *= changes[i];
         }
         factors
+    }
+}
+
+#[cfg(feature = "integer")]
+impl<L: LinearLoss> integer::Factor<2> for Curvature<L> {
+    #[inline(always)]
+    fn factor(label: f32, [output, change]: [f32; 2]) -> f32 {
+        L::integer_curvature(output, label) * change
     }
 }
 

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::linear::{self, LinearLoss};
 use crate::batch::Batch;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
-use crate::samples::{Row, Samples};
+use crate::samples::{Arithmetic, Row, Samples};
 use crate::vector::CompensatedSum;
 
 /// Meta-learning of a linear model's initialisation (paper, introduction).
@@ -50,6 +50,10 @@ impl<L: LinearLoss> Problem for Meta<'_, L> {
 
     fn population(&self) -> Population {
         Population { inner: self.train.len(), outer: self.validation.len() }
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        self.train.arithmetic()
     }
 
     fn inner_gradient(

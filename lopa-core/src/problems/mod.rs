@@ -11,6 +11,8 @@
 //! [`AnyProblem`] is one of them, chosen at run time.
 
 mod any;
+#[cfg(feature = "integer")]
+mod integer;
 mod linear;
 mod meta;
 mod quadratic;
@@ -38,6 +40,9 @@ fn check_samples(
         if found != needed {
             return Err(ProblemError::Labels { needed, found });
         }
+    }
+    if train.arithmetic() != validation.arithmetic() {
+        return Err(ProblemError::Arithmetic);
     }
     if train.width() != validation.width() {
         let (train, validation) = (train.width(), validation.width());

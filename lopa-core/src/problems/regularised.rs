@@ -6,7 +6,7 @@ use super::linear::{self, LinearLoss, LogisticLoss, SquaredLoss};
 use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
-use crate::samples::{Row, Samples};
+use crate::samples::{Arithmetic, Row, Samples};
 use crate::vector::{CompensatedSum, update};
 
 /// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
@@ -87,7 +87,7 @@ impl<L> Regularised<'_, L> {
         self.base
     }
 
-    /// The workspace for `features` features: it holds their strengths.
+    /// The workspace for `features` features: it holds their strengths, doubled.
     #[must_use]
     pub const fn workspace(features: usize) -> usize {
         features
@@ -104,8 +104,17 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         Population { inner: self.train.len(), outer: self.validation.len() }
     }
 
+    fn arithmetic(&self) -> Arithmetic {
+        self.train.arithmetic()
+    }
+
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
+        #[cfg(feature = "integer")]
+        if self.train.arithmetic() == Arithmetic::Integer {
+            return crate::fixed::twice_exp_all(self.base, x, workspace);
+        }
         math::exp_all(self.base, x, workspace);
+        update(workspace, [x], |strength, _| 2.0 * strength);
     }
 
     fn inner_gradient(
@@ -142,10 +151,15 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         out: &mut [f32],
         strengths: &mut [f32],
     ) {
-        let twice = 2.0 * scale;
-        update(out, [&*strengths, at.theta, v], move |out, [strength, theta, v]| {
-            out + twice * strength * theta * v
-        });
+        let strengths = &*strengths;
+        // A node's scale is minus one, and without an FPU a product costs as much as the rest.
+        if scale == -1.0 {
+            update(out, [strengths, at.theta, v], |out, [twice, theta, v]| out - twice * theta * v);
+        } else {
+            update(out, [strengths, at.theta, v], move |out, [twice, theta, v]| {
+                out + scale * (twice * theta * v)
+            });
+        }
     }
 
     fn outer_gradient_inner(
@@ -165,8 +179,8 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
 
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, strengths: &mut [f32]) -> f32 {
         let mut penalty = CompensatedSum::default();
-        for (&theta, &strength) in at.theta.iter().zip(&*strengths) {
-            penalty.add(strength * theta * theta);
+        for (&theta, &twice) in at.theta.iter().zip(&*strengths) {
+            penalty.add(0.5 * twice * theta * theta);
         }
         linear::mean_loss::<L>(&self.train, batch, at.theta) + penalty.value()
     }
@@ -184,6 +198,9 @@ impl<L: LinearLoss> Predict for Regularised<'_, L> {
 
 /// Adds `scale` · 2 e^(base + x) a, which is the penalty's gradient at a = θ and its Hessian times a = v.
 fn add_penalty(scale: f32, a: &[f32], strengths: &[f32], out: &mut [f32]) {
-    let twice = 2.0 * scale;
-    update(out, [strengths, a], move |out, [strength, a]| out + twice * strength * a);
+    if scale == 1.0 {
+        update(out, [strengths, a], |out, [twice, a]| out + twice * a);
+    } else {
+        update(out, [strengths, a], move |out, [twice, a]| out + scale * (twice * a));
+    }
 }

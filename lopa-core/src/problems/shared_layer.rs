@@ -4,7 +4,7 @@ use super::{layer, linear, rows, rows_mut};
 use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
-use crate::samples::{LabelKind, Row, Samples};
+use crate::samples::{Arithmetic, LabelKind, Row, Samples};
 use crate::vector::{add_scaled, dot, norm_squared};
 
 /// A shared sigmoid layer with a personal softmax head (paper, section 5.1).
@@ -41,6 +41,9 @@ impl<'a> SharedLayer<'a> {
         mu: f32,
     ) -> Result<Self, ProblemError> {
         super::check_samples(&train, &validation, LabelKind::Class)?;
+        if train.arithmetic() != Arithmetic::Float {
+            return Err(ProblemError::Arithmetic);
+        }
         for samples in [&train, &validation] {
             if let Some(row) = samples.class_beyond(classes) {
                 return Err(ProblemError::Class { row });

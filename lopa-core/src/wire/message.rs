@@ -137,7 +137,8 @@ pub struct Identity {
     pub inner: u32,
     /// LG or GT.
     pub scheme: Scheme,
-    /// Which exp and ln, to the patch, as [`math::IDENTITY`] numbers them: they decide bits.
+    /// Which exp and ln, to the patch, as [`math::IDENTITY`] numbers them, plus the number of the
+    /// [arithmetic](crate::samples::Arithmetic::identity): they decide bits.
     pub math: u32,
     /// Elements of a chunk.
     pub chunk: u32,
@@ -222,7 +223,7 @@ pub enum Reason {
     InnerDimension,
     /// One runs LG, the other GT.
     Scheme,
-    /// The implementations or versions of exp and ln differ.
+    /// The implementations or versions of exp and ln differ, or the arithmetic.
     Math,
     /// The lengths of the chunks differ.
     Chunk,
@@ -242,7 +243,7 @@ impl core::fmt::Display for Reason {
             Self::InnerDimension => "its inner variable has another length",
             Self::Scheme => "one runs LG, the other GT",
             Self::Math => {
-                "it was built with another version of libm, or one of the two with micromath"
+                "it was built with another version of libm, or one of the two with micromath, or one of the two computes in integers"
             }
             Self::Chunk => "its chunks have another length",
             Self::Configuration => "its step sizes, seed, batches or rounds differ",

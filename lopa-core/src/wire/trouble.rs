@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blob::{BlobError, more_room};
 use crate::exchange::SettingsError;
+use crate::samples::SamplesError;
 
 /// Why a node does not start, as it reports it to a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub enum Cause {
     Section,
     /// A number in the blob is out of range.
     Value,
-    /// The blob was made for nodes with another implementation of exp and ln.
+    /// The blob was made for nodes with another implementation of exp and ln, or with integer arithmetic.
     Math,
     /// A step size is out of range.
     Steps,
@@ -88,6 +89,7 @@ impl From<BlobError> for Trouble {
             BlobError::Key => (Cause::Key, 0, 0),
             BlobError::Steps(_) => (Cause::Steps, 0, 0),
             BlobError::Peer { index } => (Cause::Neighbour, index, 0),
+            BlobError::Samples { error: SamplesError::NoIntegers, .. } => (Cause::Math, 0, 0),
             BlobError::Samples { .. } => (Cause::Samples, 0, 0),
             BlobError::Problem(_) | BlobError::Node(_) => (Cause::Problem, 0, 0),
             BlobError::Capacity { name, needed, room } => {
@@ -147,7 +149,8 @@ impl core::fmt::Display for Trouble {
             Cause::Value => write!(f, "a number in its blob is out of range: {again}"),
             Cause::Math => write!(
                 f,
-                "its blob and its image compute exp and ln differently: build all nodes with or all without the feature micromath"
+                "its blob and its image compute differently: build all nodes with or all without the feature micromath, and with \
+                 the feature integer if the file sets arithmetic = \"integer\""
             ),
             Cause::Steps => write!(f, "a step size in its blob is out of range: {again}"),
             Cause::Neighbour => write!(f, "neighbour {needed} in its blob is invalid: {again}"),

@@ -77,7 +77,7 @@ pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<Node
     let nodes = simulation.nodes();
     // Chips scale raw samples themselves, to the same bits: raw ones are often smaller, and so are those of a sensor.
     let raw = prepared.material().raw_samples()?;
-    let problems = prepared.problems(&raw)?;
+    let problems = prepared.learners(&raw)?;
     let experiment = prepared.experiment();
     let mut peers = vec![Vec::new(); nodes.len()];
     for edge in prepared.weights().edges() {

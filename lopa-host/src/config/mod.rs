@@ -33,6 +33,7 @@ pub use tables::{FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, 
 use std::path::{Path, PathBuf};
 
 use lopa_core::batch::BatchSize;
+use lopa_core::samples::Arithmetic;
 use lopa_core::steps::StepSizes;
 use serde::{Deserialize, Serialize};
 
@@ -172,6 +173,16 @@ impl Experiment {
             (
                 matches!(self.problem, ProblemTable::Quadratic { .. }) && !self.data.is_made_up(),
                 "the table data has no effect on a quadratic, which has no samples: remove it",
+            ),
+            (
+                run.arithmetic == Arithmetic::Integer
+                    && matches!(self.problem, ProblemTable::Quadratic { .. }),
+                "run.arithmetic = \"integer\" has no effect on a quadratic, which has no samples: remove it",
+            ),
+            (
+                run.arithmetic == Arithmetic::Integer
+                    && matches!(self.problem, ProblemTable::SharedLayer { .. }),
+                "run.arithmetic = \"integer\" is not available for a shared layer, only for linear models: remove it",
             ),
             (
                 run.refit == Some(true) && self.algorithm.name.is_single_level(),
@@ -341,6 +352,11 @@ mod tests {
             ("batch = 20", "batch = \"half\"", "or \"full\""),
             ("iterations = 10", "iterations = 0", "iterations is 0"),
             ("iterations = 10", "iterations = 10\nrecord_every = 0", "record_every is 0"),
+            (
+                "iterations = 10",
+                "iterations = 10\narithmetic = \"intger\"",
+                "did you mean `integer`?",
+            ),
             ("iterations = 10", "iterations = 10\nx0 = nan", "x0 is infinite or NaN"),
             ("[problem]", "[problem", "line 4"),
             ("[run]", "[fleet]\nbord = \"pico\"\n[run]", "did you mean `board`?"),

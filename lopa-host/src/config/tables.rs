@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lopa_core::blob::Wiring;
-use lopa_core::samples::LabelKind;
+use lopa_core::samples::{Arithmetic, LabelKind};
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::Choice;
@@ -171,6 +171,10 @@ pub struct RunTable {
     /// How many rounds lie between rows of metrics.
     #[serde(default = "hundred")]
     pub record_every: u64,
+    /// How sums over samples are computed, "float" or "integer": see lopa-core's page on integer arithmetic. It is for fleets of
+    /// chips without an FPU, and needs features that are bytes.
+    #[serde(default, skip_serializing_if = "is_float")]
+    pub arithmetic: Arithmetic,
     /// The metrics: a list of names, "default" or "all".
     #[serde(default)]
     pub metrics: Choice,
@@ -216,6 +220,9 @@ pub enum Start {
     },
 }
 
+fn is_float(arithmetic: &Arithmetic) -> bool {
+    *arithmetic == Arithmetic::Float
+}
 const fn ring() -> Kind {
     Kind::Ring
 }

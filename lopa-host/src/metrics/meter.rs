@@ -158,7 +158,8 @@ impl<'a> Meter<'a> {
         // Zeros stand for variables that an algorithm does not have; metrics of those are not shown.
         let longest = nodes.iter().map(|node| node.x.len().max(node.theta.len())).max();
         let zeros = vec![0.0; longest.unwrap_or(0)];
-        let nodes = nodes.iter().map(|node| {
+        let problems: Vec<_> = nodes.iter().map(|node| node.problem.in_floats()).collect();
+        let nodes = nodes.iter().zip(&problems).map(|(node, problem)| {
             let (round, x, theta) = (node.round, node.x, node.theta);
             let or_zero = |vector: Option<_>, like: &[f32]| {
                 let fitting = vector.filter(|vector: &&[f32]| vector.len() == like.len());
@@ -166,7 +167,7 @@ impl<'a> Meter<'a> {
             };
             let [z, y] = [node.z, node.y].map(|vector| or_zero(vector, x));
             let v = or_zero(node.v, theta);
-            (node.problem, State { round, epoch: Epoch::FIRST, x, theta, v, z, y })
+            (problem, State { round, epoch: Epoch::FIRST, x, theta, v, z, y })
         });
         Exact::default().measure(nodes).ok()
     }
@@ -196,7 +197,7 @@ fn own(
     wanted: &[Metric],
     workspace: &mut Vec<f32>,
 ) -> [Option<f64>; 5] {
-    let problem = node.problem;
+    let problem = node.problem.in_floats();
     workspace.resize(problem.dimensions().workspace, 0.0);
     let at = Point { x: node.x, theta: node.theta };
     problem.prepare(at.x, workspace);

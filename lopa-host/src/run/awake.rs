@@ -1,7 +1,7 @@
 //! Threads that stay awake while a network runs.
 //!
-//! Half a round may take ten microseconds. Threads that have finished theirs would soon fall asleep, and to wake one up takes
-//! longer than that; on a busy machine it takes until another process gives way. So they look for work a little longer.
+//! Half a round may take only some ten microseconds. Threads that have finished their part would give up their core or fall
+//! asleep in between, and start the next half late. So they look for work a little longer.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, Ordering};

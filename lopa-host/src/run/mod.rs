@@ -27,6 +27,7 @@ use lopa_core::draw::Draws;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::AnyProblem;
+use lopa_core::samples::{Arithmetic, Samples};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::Seal;
 
@@ -218,12 +219,33 @@ impl Prepared {
         seed: u64,
     ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
         let config = |node| Config { steps, sampler: self.sampler(node, seed) };
-        let problems = self.problems(samples)?;
+        let problems = self.learners(samples)?;
         let edges = self.weights.edges().to_vec();
         Simulation::new(problems, scheme, edges, |outer| self.x0(outer), config).map_err(refused)
     }
 
-    /// The problem of every node.
+    /// The problem of every node, computed in the arithmetic of the run.
+    pub(crate) fn learners<'a>(
+        &'a self,
+        samples: &[NodeSamples<'a>],
+    ) -> Result<Vec<AnyProblem<'a>>, RunError> {
+        let arithmetic = self.experiment.run.arithmetic;
+        if arithmetic == Arithmetic::Float {
+            return self.problems(samples);
+        }
+        // As chips read them: standardised samples are floats, and their raw ones may be bytes.
+        let computed = |set: Samples<'a>| {
+            let refused = |error| RunError::Input(format!("run.arithmetic: {error}"));
+            set.computed_in(arithmetic).map_err(refused)
+        };
+        let mut raw = self.material.raw_samples()?;
+        for NodeSamples { train, validation, .. } in &mut raw {
+            (*train, *validation) = (computed(*train)?, computed(*validation)?);
+        }
+        self.problems(&raw)
+    }
+
+    /// The problem of every node, computed in floats.
     pub(crate) fn problems<'a>(
         &'a self,
         samples: &[NodeSamples<'a>],
@@ -271,7 +293,7 @@ impl Prepared {
             let linked = linked.map_err(|error| RunError::Input(format!("links: {error}")))?;
             return Ok(Box::new(linked));
         }
-        let problems = self.problems(samples)?;
+        let problems = self.learners(samples)?;
         let start = |outer| self.x0(outer);
         let sampler = |node| self.sampler(node, self.experiment.run.seed);
         match algorithms::build(algorithm, problems, edges, start, sampler) {

@@ -66,6 +66,8 @@ pub struct Build {
     pub level: &'static str,
     /// What computes exp and ln.
     pub math: Kind,
+    /// Whether lopa-core has integer arithmetic.
+    pub integer: bool,
 }
 
 impl Build {
@@ -85,9 +87,11 @@ impl Build {
         machines: &[&Machine],
         more: &[&str],
     ) -> Vec<PathBuf> {
-        let features: &[&str] = match self.math {
-            Kind::Libm => &[],
-            Kind::Micromath => &["micromath"],
+        let features: &[&str] = match (self.math, self.integer) {
+            (Kind::Libm, false) => &[],
+            (Kind::Libm, true) => &["integer"],
+            (Kind::Micromath, false) => &["micromath"],
+            (Kind::Micromath, true) => &["micromath", "integer"],
         };
         let targets: Vec<&str> = machines.iter().map(|machine| machine.target).collect();
         build_programs("emulated", programs, &targets, &[features, more].concat(), self.level)
