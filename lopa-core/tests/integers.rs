@@ -2,14 +2,7 @@
 
 use std::array;
 
-use lopa_core::batch::Sampler;
-use lopa_core::blob::{self, Blob, Plan, Start, Wiring};
-use lopa_core::exchange::{Peer, Settings, Timing};
-use lopa_core::node::{Config, GtNode, Neighbour, NodeError, Scheme, Scratch, Variable};
-use lopa_core::problems::{AnyProblem, Logistic, Meta, Ridge};
 use lopa_core::samples::{Arithmetic, Features, Labels, Samples, SamplesError};
-use lopa_core::steps::StepSizes;
-use lopa_core::wire::{Reason, Seal};
 
 const ROWS: usize = 40;
 const WIDTH: usize = 36;
@@ -32,13 +25,6 @@ fn samples(bytes: &[u8]) -> Samples<'_> {
     samples.scaled(1.0 / 128.0, 128.0).unwrap()
 }
 
-fn config() -> Config {
-    let steps = StepSizes::new(0.2, 0.1, 0.1, 0.4, 0.5).unwrap();
-    Config { steps, sampler: Sampler::drawn(5, 0, 8.try_into().unwrap()) }
-}
-
-type Scratches = Scratch<[f32; WIDTH], [f32; WIDTH]>;
-
 #[cfg(not(feature = "integer"))]
 #[test]
 fn a_build_without_integers_refuses_them() {
@@ -50,11 +36,24 @@ fn a_build_without_integers_refuses_them() {
 
 #[cfg(feature = "integer")]
 mod with_integers {
+    use lopa_core::batch::Sampler;
+    use lopa_core::blob::{self, Blob, Plan, Start, Wiring};
     use lopa_core::check;
+    use lopa_core::exchange::{Peer, Settings, Timing};
+    use lopa_core::node::{Config, GtNode, Neighbour, NodeError, Scheme, Scratch, Variable};
     use lopa_core::problem::{Point, ProblemError};
-    use lopa_core::problems::SharedLayer;
+    use lopa_core::problems::{AnyProblem, Logistic, Meta, Ridge, SharedLayer};
+    use lopa_core::steps::StepSizes;
+    use lopa_core::wire::{Reason, Seal};
 
     use super::*;
+
+    fn config() -> Config {
+        let steps = StepSizes::new(0.2, 0.1, 0.1, 0.4, 0.5).unwrap();
+        Config { steps, sampler: Sampler::drawn(5, 0, 8.try_into().unwrap()) }
+    }
+
+    type Scratches = Scratch<[f32; WIDTH], [f32; WIDTH]>;
 
     fn integers(bytes: &[u8]) -> Samples<'_> {
         samples(bytes).computed_in(Arithmetic::Integer).unwrap()
