@@ -16,6 +16,7 @@ use lopa_core::problem::Problem;
 use lopa_core::problems::AnyProblem;
 use rayon::prelude::*;
 
+use super::awake::awake;
 use super::{Prepared, RunError, strength};
 use crate::algorithms::{AlgorithmTable, Key};
 use crate::config::{ProblemTable, Start};
@@ -193,10 +194,8 @@ impl Search<'_> {
         let seed = prepared.experiment.run.seed;
         let mut network =
             prepared.simulation_with(samples, table.scheme()?, table.steps()?, seed)?;
-        for _ in 0..rounds {
-            if network.round().is_err() {
-                return Ok(None);
-            }
+        if awake(|| (0..rounds).any(|_| network.round().is_err())) {
+            return Ok(None);
         }
         let nodes = network.nodes().iter().map(|node| (node.problem(), node.state()));
         let measured = Exact::default().measure(nodes);

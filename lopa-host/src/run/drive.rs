@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::awake::awake;
 use super::{Diverged, RunError};
 use crate::algorithms::Algorithm;
 
@@ -29,9 +30,8 @@ pub(crate) fn drive<P, A: Algorithm<P> + ?Sized>(
     single_level: bool,
     mut observe: impl FnMut(&A, Progress) -> Result<(), RunError> + Send,
 ) -> Result<bool, RunError> {
-    // On one of the threads that compute: from outside, every round would wait for them to wake up.
     let diverged = |error| RunError::Diverged(Box::new(Diverged::new(error, single_level)));
-    rayon::scope(|_| {
+    awake(|| {
         let first = network.round();
         let mut seconds = 0.0;
         for round in first..=rounds {

@@ -1,6 +1,7 @@
 //! An experiment from its file to its results.
 
 mod automatic;
+mod awake;
 mod checkpoint;
 mod drive;
 mod error;
