@@ -58,11 +58,17 @@ pub(crate) fn stage<B: AsRef<[u8]>>(
     files: &[(PathBuf, B)],
     access: Access,
 ) -> Result<(), WriteError> {
-    let result = files.iter().try_for_each(|(path, bytes)| {
+    let written = files.iter().try_for_each(|(path, bytes)| {
         if path.is_dir() {
             return Err(wrong(path, io::ErrorKind::IsADirectory.into()));
         }
         write(&beside(path), bytes.as_ref(), access).map_err(|error| wrong(path, error))
+    });
+    // Not file by file: a disk is much faster if it may store many at a time.
+    let result = written.and_then(|()| {
+        files
+            .iter()
+            .try_for_each(|(path, _)| sync(&beside(path)).map_err(|error| wrong(path, error)))
     });
     if result.is_err() {
         unstage(files);
@@ -101,9 +107,13 @@ fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
             _ => return create_private(path, bytes),
         }
     }
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    File::create(path)?.write_all(bytes)
+}
+
+/// Waits until a file is on the disk.
+fn sync(path: &Path) -> io::Result<()> {
+    // Some systems do this only for files that could be written to.
+    OpenOptions::new().write(true).open(path)?.sync_all()
 }
 
 /// Writes a new file that only its owner can read, where the system knows owners.
