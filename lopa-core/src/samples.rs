@@ -202,10 +202,9 @@ pub enum Scaling<'a> {
 }
 
 /// Reads a raw number without its scale. A function, so that loops over it exist only once.
-#[cfg_attr(feature = "simd", inline(always))]
-#[cfg_attr(not(feature = "simd"), inline)]
+#[inline(always)]
 fn minus<T: Into<f32>>(offset: f32) -> impl Fn(T) -> f32 {
-    #[cfg_attr(feature = "simd", inline(always))]
+    #[inline(always)]
     move |raw| raw.into() - offset
 }
 

@@ -10,7 +10,7 @@ mod update;
 #[cfg(feature = "simd")]
 pub(crate) mod wide;
 
-pub(crate) use update::{Finite, update, update_both};
+pub(crate) use update::{Finite, update, update_both, update_with};
 
 #[cfg(feature = "simd")]
 use crate::widest::{self, Work};
@@ -153,7 +153,7 @@ pub fn norm_squared(a: &[f32]) -> f32 {
 /// `out += scale * a`, element by element.
 #[inline]
 pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
-    update(out, [a], move |out, [a]| out + scale * a);
+    update_with(out, a, move |out, a| out + scale * a);
 }
 
 /// `gap += weight * (theirs - own)`: one neighbour's pull on a node.
@@ -168,7 +168,7 @@ pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
 /// `out[i] += term(a[i])`.
 #[inline]
 pub(crate) fn add_terms<A: Copy>(out: &mut [f32], a: &[A], term: impl Fn(A) -> f32) {
-    update(out, [a], move |out, [a]| out + term(a));
+    update_with(out, a, move |out, a| out + term(a));
 }
 
 /// True if no element is infinite or NaN.

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
 use crate::samples::{Arithmetic, Row, Samples};
-use crate::vector::{CompensatedSum, update};
+use crate::vector::{CompensatedSum, update, update_with};
 
 /// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
 ///
@@ -114,7 +114,7 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
             return crate::fixed::twice_exp_all(self.base, x, workspace);
         }
         math::exp_all(self.base, x, workspace);
-        update(workspace, [x], |strength, _| 2.0 * strength);
+        update_with(workspace, x, |strength, _| 2.0 * strength);
     }
 
     fn inner_gradient(

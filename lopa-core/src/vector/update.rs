@@ -67,6 +67,38 @@ impl<A: Copy, F: Fn(f32, [A; N]) -> f32, const N: usize> Work for Update<'_, A, 
     }
 }
 
+/// `out[i] = next(out[i], a[i])`, up to the end of the shorter slice. True if all of them are finite.
+// Not `update` with one input: built for size, its arrays of one element would be loops.
+#[inline]
+pub(crate) fn update_with<A: Copy>(out: &mut [f32], a: &[A], next: impl Fn(f32, A) -> f32) -> bool {
+    let update = UpdateWith { out, a, next };
+    #[cfg(feature = "simd")]
+    return widest::run_long(update.out.len(), update);
+    #[cfg(not(feature = "simd"))]
+    update.run()
+}
+
+struct UpdateWith<'a, A, F> {
+    out: &'a mut [f32],
+    a: &'a [A],
+    next: F,
+}
+
+impl<A: Copy, F: Fn(f32, A) -> f32> Work for UpdateWith<'_, A, F> {
+    type Output = bool;
+
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn run(self) -> bool {
+        let mut finite = Finite::default();
+        for (out, &a) in self.out.iter_mut().zip(self.a) {
+            *out = (self.next)(*out, a);
+            finite.note(*out);
+        }
+        finite.all()
+    }
+}
+
 /// `(a[i], b[i]) = next(a[i], b[i])`, up to the end of the shorter slice. True if all elements of `a` are finite.
 #[inline]
 pub(crate) fn update_both(
