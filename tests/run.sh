@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 # Optional features of lopa-core for chips: those that change bytes or bits, and are therefore tested; then all.
 changing=(encrypt integer micromath)
-features=("${changing[@]}" defmt)
+features=("${changing[@]}" defmt fast)
 targets=(thumbv6m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf)
 boards=(nrf52840-dk nucleo-l476rg pico pico-2)
 mkdir -p "${CARGO_TARGET_DIR:-target}"

@@ -256,6 +256,7 @@ pub struct Samples<'a> {
     width: usize,
     scaling: Scaling<'a>,
     /// Marks of chunks with anything but zeros: see [`Samples::marked`]; empty if there are none.
+    #[cfg(feature = "simd")]
     filled: &'a [u64],
     arithmetic: Arithmetic,
 }
@@ -295,7 +296,15 @@ impl<'a> Samples<'a> {
         }
         let scaling = Scaling::Common { scale: 1.0, offset: 0.0 };
         let arithmetic = Arithmetic::Float;
-        Ok(Self { features, labels, width, scaling, filled: &[], arithmetic })
+        Ok(Self {
+            features,
+            labels,
+            width,
+            scaling,
+            #[cfg(feature = "simd")]
+            filled: &[],
+            arithmetic,
+        })
     }
 
     /// Makes a feature's value `scale * (raw - offset)`.
@@ -307,7 +316,7 @@ impl<'a> Samples<'a> {
             return Err(SamplesError::Scaling);
         }
         self.scaling = Scaling::Common { scale, offset };
-        self.filled = &[];
+        self.forget_marks();
         Ok(self)
     }
 
@@ -336,7 +345,7 @@ impl<'a> Samples<'a> {
             return Err(SamplesError::Scaling);
         }
         self.scaling = Scaling::Each(scales);
-        self.filled = &[];
+        self.forget_marks();
         if let Some(row) = (0..self.len()).find(|row| !self.label(*row).is_finite()) {
             return Err(SamplesError::Label { row });
         }

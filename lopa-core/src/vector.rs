@@ -10,7 +10,7 @@ mod update;
 #[cfg(feature = "simd")]
 pub(crate) mod wide;
 
-pub(crate) use update::{Finite, update, update_both, update_with};
+pub(crate) use update::{Finite, update, update_both};
 
 #[cfg(feature = "simd")]
 use crate::widest::{self, Work};
@@ -104,25 +104,23 @@ fn in_chunks<T, const L: usize, const B: usize>(
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 pub(crate) fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
-    if !WRITTEN_OUT {
-        for half in [8, 4, 2, 1] {
-            if half < len {
-                for i in 0..half {
-                    lanes[i] += lanes[i + half];
-                }
-            }
+    // Written out, because a loop over the halves is not unrolled, and its indices are checked.
+    let all = WRITTEN_OUT;
+    if all || len > 8 {
+        for i in 0..8 {
+            lanes[i] += lanes[i + 8];
         }
-        return lanes[0];
     }
-    // Written out, because a loop over the halves is not unrolled.
-    let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
-    for i in 0..8 {
-        eight[i] = lanes[i] + lanes[i + 8];
+    if all || len > 4 {
+        for i in 0..4 {
+            lanes[i] += lanes[i + 4];
+        }
     }
-    for i in 0..4 {
-        four[i] = eight[i] + eight[i + 4];
+    if all || len > 2 {
+        lanes[0] += lanes[2];
+        lanes[1] += lanes[3];
     }
-    (four[0] + four[2]) + (four[1] + four[3])
+    lanes[0] + lanes[1]
 }
 
 /// The scalar product of two vectors.
@@ -153,7 +151,7 @@ pub fn norm_squared(a: &[f32]) -> f32 {
 /// `out += scale * a`, element by element.
 #[inline]
 pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
-    update_with(out, a, move |out, a| out + scale * a);
+    update(out.iter_mut().zip(a), move |out, a| out + scale * a);
 }
 
 /// `gap += weight * (theirs - own)`: one neighbour's pull on a node.
@@ -162,13 +160,14 @@ pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
 /// of `j` on `i` is, bit for bit, the negative of the pull of `i` on `j`.
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
-    update(gap, [theirs, own], move |gap, [theirs, own]| gap + weight * (theirs - own));
+    let pairs = gap.iter_mut().zip(theirs.iter().zip(own));
+    update(pairs, move |gap, (theirs, own)| gap + weight * (theirs - own));
 }
 
 /// `out[i] += term(a[i])`.
 #[inline]
 pub(crate) fn add_terms<A: Copy>(out: &mut [f32], a: &[A], term: impl Fn(A) -> f32) {
-    update_with(out, a, move |out, a| out + term(a));
+    update(out.iter_mut().zip(a), move |out, &a| out + term(a));
 }
 
 /// True if no element is infinite or NaN.
@@ -185,7 +184,8 @@ pub(crate) const SOFT_FLOATS: bool =
     cfg!(all(target_pointer_width = "32", not(target_abi = "eabihf"), not(target_feature = "f")));
 
 /// Whether loops are written out so that many sums stay in registers, instead of as short as possible.
-pub(crate) const WRITTEN_OUT: bool = !SOFT_FLOATS && !cfg!(built_for_size);
+pub(crate) const WRITTEN_OUT: bool =
+    !SOFT_FLOATS && cfg!(any(feature = "fast", target_pointer_width = "64"));
 
 /// A running sum with Kahan's correction: the error does not grow with the number of terms.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -3,7 +3,7 @@
 use core::array::{from_mut, from_ref};
 
 use super::{NodeError, Variable};
-use crate::vector::{Finite, WRITTEN_OUT, add_gap, update_both, update_with};
+use crate::vector::{Finite, WRITTEN_OUT, add_gap, update, update_both};
 
 /// Adds one neighbour's pull on a part of a vector.
 pub(super) fn pull(
@@ -35,14 +35,16 @@ pub(super) fn check_length(
 pub(super) fn descend(a: &mut [f32], step: f32, direction: &mut [f32]) -> bool {
     let finite = update_both(a, direction, move |a, direction| (a - step * direction, a));
     if !finite {
-        a.copy_from_slice(direction);
+        for (a, old) in a.iter_mut().zip(direction) {
+            *a = *old;
+        }
     }
     finite
 }
 
 /// LG: replaces s in `z` with z + γ (s - z), with the old z in `old`; restores the old z if that fails.
 pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
-    let finite = update_with(z, old, move |s, old| old + gamma * (s - old));
+    let finite = update(z.iter_mut().zip(old), move |s, old| old + gamma * (s - old));
     if !finite {
         for (z, old) in z.iter_mut().zip(old) {
             *z = *old;
@@ -56,7 +58,7 @@ pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
 /// The actual change, not γ (s - z): near the end z stands still while that is below half a unit in its last place, and y
 /// would drift away from z by it, round after round.
 pub(super) fn track(delta: &mut [f32], z: &mut [f32], gamma: f32) -> bool {
-    let finite = update_with(delta, z, move |s, z| z + gamma * (s - z));
+    let finite = update(delta.iter_mut().zip(&*z), move |s, z| z + gamma * (s - z));
     if finite {
         update_both(z, delta, move |z, next| (next, next - z));
     }

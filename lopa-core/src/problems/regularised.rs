@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
 use crate::samples::{Arithmetic, Row, Samples};
-use crate::vector::{CompensatedSum, update, update_with};
+use crate::vector::{CompensatedSum, SOFT_FLOATS, WRITTEN_OUT, update};
 
 /// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
 ///
@@ -114,7 +114,7 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
             return crate::fixed::twice_exp_all(self.base, x, workspace);
         }
         math::exp_all(self.base, x, workspace);
-        update_with(workspace, x, |strength, _| 2.0 * strength);
+        update(workspace.iter_mut().zip(x), |strength, _| 2.0 * strength);
     }
 
     fn inner_gradient(
@@ -151,14 +151,13 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         out: &mut [f32],
         strengths: &mut [f32],
     ) {
-        let strengths = &*strengths;
+        let terms = strengths.iter().zip(at.theta.iter().zip(v));
+        let pairs = out.iter_mut().zip(terms);
         // A node's scale is minus one, and without an FPU a product costs as much as the rest.
-        if scale == -1.0 {
-            update(out, [strengths, at.theta, v], |out, [twice, theta, v]| out - twice * theta * v);
+        if SPECIALISED && scale == -1.0 {
+            update(pairs, |out, (twice, (theta, v))| out - twice * theta * v);
         } else {
-            update(out, [strengths, at.theta, v], move |out, [twice, theta, v]| {
-                out + scale * (twice * theta * v)
-            });
+            update(pairs, move |out, (twice, (theta, v))| out + scale * (twice * theta * v));
         }
     }
 
@@ -196,11 +195,15 @@ impl<L: LinearLoss> Predict for Regularised<'_, L> {
     }
 }
 
+/// Whether scales of one have loops of their own: not in small images for chips with an FPU.
+const SPECIALISED: bool = SOFT_FLOATS || WRITTEN_OUT;
+
 /// Adds `scale` · 2 e^(base + x) a, which is the penalty's gradient at a = θ and its Hessian times a = v.
 fn add_penalty(scale: f32, a: &[f32], strengths: &[f32], out: &mut [f32]) {
-    if scale == 1.0 {
-        update(out, [strengths, a], |out, [twice, a]| out + twice * a);
+    let pairs = out.iter_mut().zip(strengths.iter().zip(a));
+    if SPECIALISED && scale == 1.0 {
+        update(pairs, |out, (twice, a)| out + twice * a);
     } else {
-        update(out, [strengths, a], move |out, [twice, a]| out + scale * (twice * a));
+        update(pairs, move |out, (twice, a)| out + scale * (twice * a));
     }
 }

@@ -67,8 +67,22 @@ impl<'a> Samples<'a> {
         if !marks.chunks_exact(words(self.width)).enumerate().all(of_row) {
             return Err(SamplesError::Marks);
         }
-        self.filled = marks;
+        self.remember(marks);
         Ok(self)
+    }
+
+    // Chips read row by row, and have no use for marks: there they take no memory.
+    const fn remember(&mut self, marks: &'a [u64]) {
+        #[cfg(feature = "simd")]
+        {
+            self.filled = marks;
+        }
+        let _ = marks;
+    }
+
+    /// Leaves the marks out again, for samples that are read in another way.
+    pub(super) const fn forget_marks(&mut self) {
+        self.remember(&[]);
     }
 
     /// Which chunks of a row are marked; `None` if samples have no marks.

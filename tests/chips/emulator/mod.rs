@@ -93,8 +93,10 @@ impl Build {
             (Kind::Micromath, false) => &["micromath"],
             (Kind::Micromath, true) => &["micromath", "integer"],
         };
+        let fast: &[&str] = if self.level == "3" { &["fast"] } else { &[] };
         let targets: Vec<&str> = machines.iter().map(|machine| machine.target).collect();
-        build_programs("emulated", programs, &targets, &[features, more].concat(), self.level)
+        let features = [features, fast, more].concat();
+        build_programs("emulated", programs, &targets, &features, self.level)
             .unwrap_or_else(|error| panic!("{error}"))
     }
 }

@@ -12,7 +12,7 @@ pub(super) type Word = i32;
 
 /// The same number as an `i32`, which a word is on chips.
 #[inline(always)]
-#[allow(clippy::cast_lossless, reason = "a word has 16 bits on a host")]
+#[allow(clippy::cast_lossless, clippy::unnecessary_cast, reason = "a word has 16 or 32 bits")]
 pub(super) const fn wide(word: Word) -> i32 {
     word as i32
 }
