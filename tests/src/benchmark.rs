@@ -71,10 +71,19 @@ pub fn quadratic(measure: Measure<'_>) -> Report {
 
 /// n = p = 64, u8, batches of 8.
 pub fn logistic(measure: Measure<'_>) -> Report {
+    logistic_in(Arithmetic::Float, measure)
+}
+
+/// [`logistic`] in integers; lopa-core must have its feature `integer`.
+pub fn logistic_integer(measure: Measure<'_>) -> Report {
+    logistic_in(Arithmetic::Integer, measure)
+}
+
+fn logistic_in(arithmetic: Arithmetic, measure: Measure<'_>) -> Report {
     static FEATURES: [u8; ROWS * WIDTH] = bytes(2);
     static LABELS: [u8; ROWS] = classes(2);
-    let [train, validation] =
-        twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 255.0, 128.0));
+    let sets = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 255.0, 128.0));
+    let [train, validation] = sets.map(|set| sure(set.computed_in(arithmetic)));
     let problem = sure(Logistic::new(train, validation));
     let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
     gradient_tracking::<_, WIDTH, WIDTH, { Logistic::workspace(WIDTH) }>(
@@ -105,22 +114,6 @@ pub fn logistic_784(measure: Measure<'_>) -> Report {
     gradient_tracking::<_, PIXEL_COUNT, PIXEL_COUNT, { Logistic::workspace(PIXEL_COUNT) }>(
         &problem,
         IMAGE_SETTINGS,
-        data,
-        measure,
-    )
-}
-
-/// [`logistic`] in integers; lopa-core must have its feature `integer`.
-pub fn logistic_integer(measure: Measure<'_>) -> Report {
-    static FEATURES: [u8; ROWS * WIDTH] = bytes(2);
-    static LABELS: [u8; ROWS] = classes(2);
-    let sets = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), (1.0 / 255.0, 128.0));
-    let [train, validation] = sets.map(|set| sure(set.computed_in(Arithmetic::Integer)));
-    let problem = sure(Logistic::new(train, validation));
-    let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
-    gradient_tracking::<_, WIDTH, WIDTH, { Logistic::workspace(WIDTH) }>(
-        &problem,
-        Settings::new(-3.0),
         data,
         measure,
     )

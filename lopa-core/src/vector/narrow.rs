@@ -2,20 +2,6 @@
 
 use super::{LANES, add_lanes, in_chunks, shortest};
 
-/// Does something for each lane of a half. Written out, because a compiler that saves flash does not unroll loops, and
-/// sums that are indexed by a variable are kept in memory.
-macro_rules! each_of_half {
-    ($i:ident => $work:expr) => {
-        each_of_half!($i => $work; 0 1 2 3 4 5 6 7)
-    };
-    ($i:ident => $work:expr; $($lane:literal)*) => {
-        $({
-            let $i = $lane;
-            $work;
-        })*
-    };
-}
-
 /// Half of the lanes.
 const HALF: usize = LANES / 2;
 
@@ -68,12 +54,12 @@ fn every_other<T: Copy, const V: usize>(
     let mut sums = [[0.0; HALF]; V];
     let mut chunk = half;
     while chunk < count {
-        each_of_half!(i => {
+        for i in 0..HALF {
             let a = value(row[chunk][i]);
             for v in 0..V {
                 sums[v][i] += a * own[v][chunk][i];
             }
-        });
+        }
         chunk = chunk.wrapping_add(2);
     }
     sums
@@ -91,13 +77,13 @@ pub(crate) fn add_rows<T: Copy, const B: usize>(
     let (rows, rows_rest) = in_chunks::<T, HALF, B>(rows, len);
     let (out, out_rest) = out[..len].as_chunks_mut::<HALF>();
     for (chunk, out) in out[..len / HALF].iter_mut().enumerate() {
-        each_of_half!(i => {
+        for i in 0..HALF {
             let mut sum = out[i];
             for b in 0..B {
                 sum += factors[b] * value(rows[b][chunk][i]);
             }
             out[i] = sum;
-        });
+        }
     }
     for (i, out) in out_rest.iter_mut().enumerate() {
         for b in 0..B {
