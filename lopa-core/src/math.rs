@@ -62,7 +62,7 @@ pub fn exp_all(base: f32, a: &[f32], out: &mut [f32]) {
     if IN_LANES {
         widest::run(ExpAll(base, a, out));
     } else {
-        let exp = |a| if WRITTEN_OUT && is_usual(a) { exp_of_usual(a) } else { exp(a) };
+        let exp = |a| if INLINE && is_usual(a) { exp_of_usual(a) } else { exp(a) };
         out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(base + a));
     }
 }
@@ -94,6 +94,9 @@ impl Work for ExpAll<'_> {
 
 /// Whether [`exp_all`] computes in lanes; a chip without vector registers gains nothing.
 const IN_LANES: bool = cfg!(target_pointer_width = "64") && matches!(KIND, Kind::Libm);
+
+/// Whether [`exp_all`] has the exponential itself in its loop rather than a call.
+const INLINE: bool = WRITTEN_OUT && matches!(KIND, Kind::Libm);
 
 /// True if neither the result nor any intermediate value is subnormal, infinite or NaN.
 #[inline]
