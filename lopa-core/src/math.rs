@@ -196,24 +196,30 @@ pub fn sigmoid_with_slope(a: f32) -> (f32, f32) {
     ((if a >= 0.0 { 1.0 } else { tail }) / whole, tail / (whole * whole))
 }
 
+/// [`exp`] of every element, bit for bit.
+#[inline(always)]
+pub(crate) fn exps<const N: usize>(a: [f32; N]) -> [f32; N] {
+    let mut exps = a;
+    if IN_LANES && a.iter().fold(true, |usual, &a| usual & is_usual(a)) {
+        for i in 0..N {
+            exps[i] = exp_of_usual(a[i]);
+        }
+    } else {
+        for exp_of in &mut exps {
+            *exp_of = exp(*exp_of);
+        }
+    }
+    exps
+}
+
 /// e to the power of minus the size of each element.
 #[inline(always)]
 fn tails<const N: usize>(a: [f32; N]) -> [f32; N] {
-    let mut tails = a;
-    for tail in &mut tails {
-        *tail = -tail.abs();
+    let mut sizes = a;
+    for size in &mut sizes {
+        *size = -size.abs();
     }
-    if IN_LANES && tails.iter().fold(true, |usual, &a| usual & is_usual(a)) {
-        let mut all = [0.0; N];
-        for i in 0..N {
-            all[i] = exp_of_usual(tails[i]);
-        }
-        return all;
-    }
-    for tail in &mut tails {
-        *tail = exp(*tail);
-    }
-    tails
+    exps(sizes)
 }
 
 /// [`sigmoid`] of every element, bit for bit.

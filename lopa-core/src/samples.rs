@@ -8,6 +8,8 @@ mod arithmetic;
 mod block;
 mod each;
 mod filled;
+#[cfg(feature = "simd")]
+mod many;
 mod row;
 
 pub(crate) use block::{BLOCK, Block, Room};

@@ -4,6 +4,8 @@
 //! `i % 16`, and a fixed tree adds the lanes at the end. Sixteen lanes fit the 32 registers of a Cortex-M4F and one
 //! 512-bit vector, so compilers can vectorise without changing a bit.
 
+#[cfg(feature = "simd")]
+pub(crate) mod matrix;
 #[cfg(not(feature = "simd"))]
 pub(crate) mod narrow;
 mod update;

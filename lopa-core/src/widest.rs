@@ -28,15 +28,24 @@ pub(crate) fn run_long<W: Work>(len: usize, work: W) -> W::Output {
     if len >= LONG { run(work) } else { work.run() }
 }
 
+/// [`run`] for work that names vectors itself, where a compiler would choose others.
+#[cfg(feature = "simd")]
+pub(crate) fn run_with<W: WithSimd>(work: W) -> W::Output {
+    pulp::Arch::new().dispatch(work)
+}
+
+#[cfg(feature = "simd")]
+pub(crate) use pulp::{Simd, WithSimd};
+
 #[cfg(feature = "simd")]
 struct Widest<W>(W);
 
 #[cfg(feature = "simd")]
-impl<W: Work> pulp::WithSimd for Widest<W> {
+impl<W: Work> WithSimd for Widest<W> {
     type Output = W::Output;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> W::Output {
+    fn with_simd<S: Simd>(self, _: S) -> W::Output {
         self.0.run()
     }
 }

@@ -224,7 +224,7 @@ pub(crate) fn dots_of_row<T: Copy, const V: usize>(
 
 /// The values of a chunk that ends early, and zeros.
 #[inline(always)]
-fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
+pub(super) fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
     let mut chunk = [0.0; LANES];
     chunk.iter_mut().zip(rest).for_each(|(place, &a)| *place = value(a));
     chunk
@@ -233,7 +233,11 @@ fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
 /// One step of every lane. A function of its own, so that it becomes one vector operation before the loops around it are
 /// unrolled.
 #[inline(always)]
-fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+pub(super) fn add_products(
+    mut lanes: [f32; LANES],
+    a: [f32; LANES],
+    b: [f32; LANES],
+) -> [f32; LANES] {
     for i in 0..LANES {
         lanes[i] += a[i] * b[i];
     }

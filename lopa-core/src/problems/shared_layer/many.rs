@@ -1,0 +1,450 @@
+//! Many samples at once, on a host: one lane of a vector for each, with the bits of one after the other.
+
+use core::ops::Range;
+
+use super::{Pass, SharedLayer};
+use crate::math;
+use crate::problems::{rows, rows_mut};
+use crate::vector::matrix::{Column, Matrix, ROWS};
+use crate::vector::{CompensatedSum, LANES};
+use crate::widest::{self, Simd, WithSimd};
+
+/// Adds `scale` times the mean over the batch of coefficients ⊗ (s, 1) to a vector shaped like θ.
+pub(super) fn add_to_head(pass: Pass<'_>, scale: f32, out: &mut [f32], _: &mut [f32]) {
+    pass.run(Goal::Head { share: scale * pass.batch.weight(), out });
+}
+
+/// Adds `scale` times the mean over the batch of (∂/∂s ∘ s') ⊗ (a, 1) to a vector shaped like x.
+pub(super) fn add_to_layer(pass: Pass<'_>, scale: f32, out: &mut [f32], _: &mut [f32]) {
+    pass.run(Goal::Layer { share: scale * pass.batch.weight(), out });
+}
+
+/// The mean cross-entropy over the batch.
+pub(super) fn cross_entropy(pass: Pass<'_>, _: &mut [f32]) -> f32 {
+    let mut sum = CompensatedSum::default();
+    pass.run(Goal::Loss(&mut sum));
+    sum.value() * pass.batch.weight()
+}
+
+/// What is computed from a batch.
+enum Goal<'o> {
+    Head { share: f32, out: &'o mut [f32] },
+    Layer { share: f32, out: &'o mut [f32] },
+    Loss(&'o mut CompensatedSum),
+}
+
+impl Pass<'_> {
+    fn run(self, goal: Goal<'_>) {
+        let SharedLayer { hidden, classes, .. } = *self.model;
+        // For each unit its activation and a factor; for each class its probability, their change, and the largest logit.
+        let columns = 2 * hidden + 2 * classes + 1;
+        Matrix::lend(self.model.train.width(), columns, |matrix, columns| {
+            widest::run_with(Groups { pass: self, goal, matrix, columns });
+        });
+    }
+}
+
+/// Goes through a batch in groups of as many samples as a [`Matrix`] holds.
+struct Groups<'a, 'o> {
+    pass: Pass<'a>,
+    goal: Goal<'o>,
+    matrix: &'o mut Matrix,
+    columns: &'o mut [Column],
+}
+
+impl WithSimd for Groups<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { pass, mut goal, matrix, columns } = self;
+        let (hidden, columns) = columns.split_at_mut(pass.model.hidden);
+        let (factors, columns) = columns.split_at_mut(pass.model.hidden);
+        let (output, columns) = columns.split_at_mut(pass.model.classes);
+        let (change, totals) = columns.split_at_mut(pass.model.classes);
+        let mut indices = pass.batch.indices();
+        loop {
+            let (mut chosen, mut classes, mut count) = ([0; ROWS], [0; ROWS], 0);
+            for (chosen, index) in chosen.iter_mut().zip(&mut indices) {
+                *chosen = index;
+                count += 1;
+            }
+            let chosen = &chosen[..count];
+            if chosen.is_empty() {
+                return;
+            }
+            chosen.iter().for_each(|&index| pass.samples.fetch(index));
+            matrix.clear();
+            for (class, &index) in classes.iter_mut().zip(chosen) {
+                pass.samples.push_to(matrix, index);
+                *class = pass.samples.class(index);
+            }
+            let classes = &classes[..count];
+            let mut group = Group { pass, classes, hidden, output, change };
+            group.activate(simd, matrix);
+            group.logits();
+            match &mut goal {
+                Goal::Loss(sum) => group.add_losses(&mut totals[0], sum),
+                Goal::Head { share, out } => {
+                    group.coefficients(&mut totals[0]);
+                    group.add_to_head(*share, out);
+                }
+                Goal::Layer { share, out } => {
+                    group.coefficients(&mut totals[0]);
+                    group.add_to_layer(simd, *share, matrix, factors, out);
+                }
+            }
+        }
+    }
+}
+
+/// Some samples of a batch: their classes, activations s, logits or π or π - e_label, and the change of π along v.
+struct Group<'a, 'o> {
+    pass: Pass<'a>,
+    classes: &'o [usize],
+    hidden: &'o mut [Column],
+    output: &'o mut [Column],
+    change: &'o mut [Column],
+}
+
+impl Group<'_, '_> {
+    /// Vectors of samples, the last with some that are not used.
+    #[inline(always)]
+    fn vectors(&self) -> Range<usize> {
+        0..self.classes.len().div_ceil(LANES)
+    }
+
+    #[inline(always)]
+    fn activate<S: Simd>(&mut self, simd: S, matrix: &mut Matrix) {
+        let (weights, biases) = self.pass.model.layer(self.pass.at.x);
+        matrix.dots(simd, weights, self.pass.samples.common_scale(), self.hidden);
+        let vectors = self.vectors();
+        for (unit, &bias) in self.hidden.iter_mut().zip(biases) {
+            unit.0[self.classes.len()..].fill(0.0);
+            for at in vectors.clone() {
+                let lanes = unit.lanes_mut(at);
+                *lanes = math::sigmoids(each(|i| lanes[i] + bias));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn logits(&mut self) {
+        let theta = self.pass.model.head(self.pass.at.theta);
+        through(theta, self.vectors(), self.hidden, self.output);
+    }
+
+    /// Replaces logits with probabilities. Keeps the largest logits, and returns totals of exponentials in `totals`.
+    #[inline(always)]
+    fn softmax(&mut self, tops: &mut Column) -> Column {
+        let mut totals = Column::ZERO;
+        for at in self.vectors() {
+            let mut top = [f32::NEG_INFINITY; LANES];
+            for logits in &*self.output {
+                let logits = logits.lanes(at);
+                top = each(|i| if logits[i] > top[i] { logits[i] } else { top[i] });
+            }
+            let mut total = [0.0; LANES];
+            for logits in &mut *self.output {
+                let lanes = logits.lanes_mut(at);
+                *lanes = math::exps(each(|i| lanes[i] - top[i]));
+                total = each(|i| total[i] + lanes[i]);
+            }
+            for exps in &mut *self.output {
+                let lanes = exps.lanes_mut(at);
+                *lanes = each(|i| lanes[i] / total[i]);
+            }
+            (*tops.lanes_mut(at), *totals.lanes_mut(at)) = (top, total);
+        }
+        totals
+    }
+
+    #[inline(always)]
+    fn add_losses(&mut self, tops: &mut Column, sum: &mut CompensatedSum) {
+        let mut own = [0.0; ROWS];
+        for (b, (own, &class)) in own.iter_mut().zip(self.classes).enumerate() {
+            *own = self.output.get(class).map_or(0.0, |logits| logits.0[b]);
+        }
+        let totals = self.softmax(tops);
+        for (b, own) in own.iter().enumerate().take(self.classes.len()) {
+            sum.add(tops.0[b] + math::ln(totals.0[b]) - own);
+        }
+    }
+
+    /// Turns logits into residuals and, with v, fills the change of π along it.
+    #[inline(always)]
+    fn coefficients(&mut self, tops: &mut Column) {
+        self.softmax(tops);
+        if let Some(v) = self.pass.v {
+            // π ∘ (q - ⟨π, q⟩) for a change q of the logits.
+            let v = self.pass.model.head(v);
+            through(v, self.vectors(), self.hidden, self.change);
+            for at in self.vectors() {
+                let mean = sum_in_lanes(self.output.len(), |class| {
+                    let (pi, q) = (self.output[class].lanes(at), self.change[class].lanes(at));
+                    each(|i| pi[i] * q[i])
+                });
+                for (change, pi) in self.change.iter_mut().zip(&*self.output) {
+                    let (change, pi) = (change.lanes_mut(at), pi.lanes(at));
+                    *change = each(|i| pi[i] * (change[i] - mean[i]));
+                }
+            }
+        }
+        for (b, &class) in self.classes.iter().enumerate() {
+            if let Some(own) = self.output.get_mut(class) {
+                own.0[b] -= 1.0;
+            }
+        }
+    }
+
+    /// Sample after sample, adds share · coefficients ⊗ (s, 1) to a vector shaped like θ.
+    #[inline(always)]
+    fn add_to_head(&mut self, share: f32, out: &mut [f32]) {
+        let units = self.hidden.len();
+        let coefficients =
+            if self.pass.v.is_some() { &mut *self.change } else { &mut *self.output };
+        let Some((weights, biases)) = out.split_at_mut_checked(coefficients.len() * units) else {
+            return;
+        };
+        for coefficient in &mut *coefficients {
+            coefficient.0.iter_mut().for_each(|coefficient| *coefficient *= share);
+        }
+        for (first, units) in self.hidden.chunks(LANES).enumerate().map(|(i, u)| (i * LANES, u)) {
+            // Samples after one another, units beside one another.
+            let mut turned = [[0.0; LANES]; ROWS];
+            for (i, unit) in units.iter().enumerate() {
+                for (turned, &s) in turned.iter_mut().zip(&unit.0) {
+                    turned[i] = s;
+                }
+            }
+            for (weights, coefficient) in rows_mut(weights, self.hidden.len()).zip(&*coefficients) {
+                let own = &mut weights[first..][..units.len()];
+                let mut sums = [0.0; LANES];
+                sums[..own.len()].copy_from_slice(own);
+                for (coefficient, s) in coefficient.0.iter().zip(&turned).take(self.classes.len()) {
+                    sums = each(|i| sums[i] + coefficient * s[i]);
+                }
+                own.copy_from_slice(&sums[..own.len()]);
+            }
+        }
+        add_in_order(biases, coefficients, self.classes.len());
+    }
+
+    /// Sample after sample, adds share · (∂/∂s ∘ s') ⊗ (a, 1) to a vector shaped like x.
+    #[inline(always)]
+    fn add_to_layer<S: Simd>(
+        &mut self,
+        simd: S,
+        share: f32,
+        matrix: &Matrix,
+        factors: &mut [Column],
+        out: &mut [f32],
+    ) {
+        let at = factors.len() * self.pass.model.train.width();
+        let Some((weights, biases)) = out.split_at_mut_checked(at) else { return };
+        let theta = self.pass.model.head(self.pass.at.theta);
+        let v = self.pass.v.map(|v| self.pass.model.head(v));
+        let units = factors.len();
+        for (unit, factor) in factors.iter_mut().enumerate() {
+            let unit_of = (unit, units);
+            for at in self.vectors() {
+                let pull = match v {
+                    None => back(theta, unit_of, self.output, at),
+                    // ⟨∇θ g, v⟩ = ⟨π - e_label, V s + v₀⟩ + …, so its derivative in s is V'(π - e) + T'(change of π).
+                    Some(v) => add(
+                        back(v, unit_of, self.output, at),
+                        back(theta, unit_of, self.change, at),
+                    ),
+                };
+                let s = self.hidden[unit].lanes(at);
+                *factor.lanes_mut(at) = each(|i| share * (pull[i] * (s[i] * (1.0 - s[i]))));
+            }
+        }
+        add_in_order(biases, factors, self.classes.len());
+        let scale = self.pass.samples.common_scale();
+        for factor in &mut *factors {
+            factor.0.iter_mut().for_each(|factor| *factor *= scale);
+        }
+        matrix.add(simd, factors, weights);
+    }
+}
+
+/// The head's linear map: the logits for the weights and biases of θ, their change for those of v.
+#[inline(always)]
+fn through(
+    (weights, biases): (&[f32], &[f32]),
+    vectors: Range<usize>,
+    hidden: &[Column],
+    out: &mut [Column],
+) {
+    for (out, (weights, &bias)) in out.iter_mut().zip(rows(weights, hidden.len()).zip(biases)) {
+        for at in vectors.clone() {
+            let sum = sum_in_lanes(hidden.len(), |unit| {
+                let (weight, s) = (weights[unit], hidden[unit].lanes(at));
+                each(|i| weight * s[i])
+            });
+            *out.lanes_mut(at) = each(|i| sum[i] + bias);
+        }
+    }
+}
+
+/// Column `unit` of the head's weights times vectors over the classes.
+#[inline(always)]
+fn back(
+    (weights, _): (&[f32], &[f32]),
+    (unit, units): (usize, usize),
+    over_classes: &[Column],
+    at: usize,
+) -> [f32; LANES] {
+    let mut sum = [0.0; LANES];
+    for (weights, c) in rows(weights, units).zip(over_classes) {
+        let (weight, c) = (weights[unit], c.lanes(at));
+        sum = each(|i| sum[i] + weight * c[i]);
+    }
+    sum
+}
+
+/// An array with an element for each sample of a vector.
+#[inline(always)]
+fn each(element: impl Fn(usize) -> f32) -> [f32; LANES] {
+    let mut all = [0.0; LANES];
+    for (i, place) in all.iter_mut().enumerate() {
+        *place = element(i);
+    }
+    all
+}
+
+/// For each sample the sum of `len` terms, in the order of [`reduce`](crate::vector::reduce).
+// Functions instead of closures, which are not always inlined.
+#[inline(always)]
+fn sum_in_lanes(len: usize, term: impl Fn(usize) -> [f32; LANES]) -> [f32; LANES] {
+    let mut lanes = [[0.0; LANES]; LANES];
+    let mut first = 0;
+    while first < len {
+        for (i, lane) in lanes.iter_mut().enumerate() {
+            if first + i < len {
+                *lane = add(*lane, term(first + i));
+            }
+        }
+        first += LANES;
+    }
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            lanes[i] = add(lanes[i], lanes[i + half]);
+        }
+    }
+    lanes[0]
+}
+
+#[inline(always)]
+fn add(a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+    each(|i| a[i] + b[i])
+}
+
+/// Adds each column to its element of `out`, row after row.
+#[inline(always)]
+fn add_in_order(out: &mut [f32], columns: &[Column], rows: usize) {
+    for b in 0..rows {
+        for (out, column) in out.iter_mut().zip(columns) {
+            *out += column.0[b];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::one;
+    use super::*;
+    use crate::batch::Batch;
+    use crate::draw::{Draws, Purpose, Stream};
+    use crate::problem::Point;
+    use crate::samples::{Features, Labels, Samples, Scale};
+
+    const SAMPLES: usize = 90;
+
+    fn stream(seed: u64) -> Stream {
+        Draws { seed, node: 0 }.stream(0, Purpose::custom(1))
+    }
+
+    fn floats(stream: &mut Stream, len: usize) -> Vec<f32> {
+        (0..len).map(|_| (stream.next() >> 8) as f32 / 8_388_608.0 - 1.0).collect()
+    }
+
+    /// Compares every oracle and the loss on batches of several sizes, bit for bit.
+    fn assert_same_bits(samples: Samples<'_>, hidden: usize, classes: usize) {
+        let model = SharedLayer::new(samples, samples, hidden, classes, 0.1).unwrap();
+        let mut stream = stream(7);
+        let (n, p) =
+            (SharedLayer::outer(samples.width(), hidden), SharedLayer::inner(hidden, classes));
+        let (x, theta, v) =
+            (floats(&mut stream, n), floats(&mut stream, p), floats(&mut stream, p));
+        let at = Point { x: &x, theta: &theta };
+        let mut workspace = vec![0.0; SharedLayer::workspace(hidden, classes)];
+        for size in [1, 15, 16, 17, 64, 65, 131] {
+            let batch = Batch::drawn(stream.clone(), size.try_into().unwrap(), SAMPLES);
+            let pass = Pass::new(&model, &samples, &batch, at);
+            for pass in [pass, pass.along(&v)] {
+                type Oracle = fn(Pass<'_>, f32, &mut [f32], &mut [f32]);
+                let oracles: [(Oracle, Oracle, usize); 2] =
+                    [(add_to_head, one::add_to_head, p), (add_to_layer, one::add_to_layer, n)];
+                for (many, one, len) in oracles {
+                    let (mut ours, mut theirs) = (vec![0.5; len], vec![0.5; len]);
+                    many(pass, -1.5, &mut ours, &mut workspace);
+                    one(pass, -1.5, &mut theirs, &mut workspace);
+                    assert!(ours.iter().any(|&a| a != 0.5));
+                    for (i, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+                        let same = ours.to_bits() == theirs.to_bits();
+                        assert!(same, "element {i} of {len}: {ours} instead of {theirs}");
+                    }
+                }
+            }
+            let losses = [cross_entropy, one::cross_entropy].map(|f| f(pass, &mut workspace));
+            assert_eq!(losses[0].to_bits(), losses[1].to_bits());
+        }
+    }
+
+    #[test]
+    fn many_samples_have_the_bits_of_one_after_the_other() {
+        for (width, hidden, classes) in
+            [(5, 1, 2), (16, 3, 4), (37, 8, 17), (48, 13, 3), (33, 28, 10)]
+        {
+            let mut stream = stream(width as u64);
+            // Mostly zeros, like images.
+            let pixel = |a: u32| if a >> 30 == 0 { (a >> 8) as u8 } else { 0 };
+            let bytes: Vec<u8> = (0..SAMPLES * width).map(|_| pixel(stream.next())).collect();
+            let signed: Vec<i8> = bytes.iter().map(|&a| a.wrapping_sub(90) as i8).collect();
+            let values = floats(&mut stream, SAMPLES * width);
+            let labels: Vec<u8> =
+                (0..SAMPLES).map(|_| (stream.next() >> 8) as u8 % classes as u8).collect();
+            let set = |features| Samples::new(features, width, Labels::Class(&labels)).unwrap();
+            let images = set(Features::U8(&bytes)).scaled(1.0 / 255.0, 0.0).unwrap();
+            let mut marks = vec![0; Samples::marks(SAMPLES, width)];
+            images.mark(&mut marks);
+            let scales: Vec<Scale> = (0..=width)
+                .map(|i| Scale { offset: i as f32, factor: 0.01 * (1 + i % 3) as f32 })
+                .collect();
+            for samples in [
+                images,
+                images.marked(&marks).unwrap(),
+                images.scaled(0.02, 99.5).unwrap(),
+                set(Features::I8(&signed)).scaled(0.03, -3.0).unwrap(),
+                set(Features::F32(&values)),
+                set(Features::U8(&bytes)).standardised(&scales).unwrap(),
+            ] {
+                assert_same_bits(samples, hidden, classes);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_added_for_an_empty_batch() {
+        let samples = Samples::new(Features::U8(&[1; 8]), 4, Labels::Class(&[0, 1])).unwrap();
+        let model = SharedLayer::new(samples, samples, 2, 2, 0.1).unwrap();
+        let batch = Batch::full(0);
+        let at = Point { x: &[0.5; 10], theta: &[0.5; 6] };
+        let pass = Pass::new(&model, &samples, &batch, at);
+        let mut out = [0.0; 10];
+        add_to_layer(pass, 1.0, &mut out, &mut []);
+        assert_eq!((out, cross_entropy(pass, &mut [])), ([0.0; 10], 0.0));
+    }
+}

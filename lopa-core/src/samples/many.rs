@@ -1,0 +1,54 @@
+//! Many rows at once, for problems that multiply each of them with many vectors.
+
+use super::{Features, Samples, Scale, Scaling, minus};
+use crate::vector::matrix::Matrix;
+
+impl Samples<'_> {
+    /// Adds a sample's features to a matrix; they are still to be multiplied by the [common scale](Samples::common_scale).
+    #[inline(always)]
+    pub(crate) fn push_to(&self, matrix: &mut Matrix, index: usize) {
+        let (row, marks) = (self.row(index), self.filled(index));
+        match (self.scaling, row.raw) {
+            (Scaling::Common { offset, .. }, Features::U8(raw)) => {
+                matrix.push(raw, marks, |_, a| minus(offset)(a));
+            }
+            (Scaling::Common { offset, .. }, Features::I8(raw)) => {
+                matrix.push(raw, marks, |_, a| minus(offset)(a));
+            }
+            (Scaling::Common { offset, .. }, Features::F32(raw)) => {
+                matrix.push(raw, marks, |_, a: f32| minus(offset)(a));
+            }
+            (Scaling::Each(scales), raw) => {
+                let value = |at, scale: Scale| raw.value(at, &scale).unwrap_or(0.0);
+                matrix.push(scales.get(..self.width).unwrap_or(&[]), marks, value);
+            }
+        }
+    }
+
+    /// Reads something of every line of memory of a row. Many rows are then on their way at once, where the reading of one
+    /// row would wait for the one before.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, index: usize) {
+        match self.row(index).raw {
+            Features::U8(raw) => fetch(raw),
+            Features::I8(raw) => fetch(raw),
+            Features::F32(raw) => fetch(raw),
+        }
+    }
+
+    /// What the scalar products with [these rows](Samples::push_to) are multiplied by.
+    pub(crate) const fn common_scale(&self) -> f32 {
+        match self.scaling {
+            Scaling::Common { scale, .. } => scale,
+            Scaling::Each(_) => 1.0,
+        }
+    }
+}
+
+#[inline(always)]
+fn fetch<T: Copy + Into<f32>>(raw: &[T]) {
+    const LINE: usize = 64;
+    for &first in raw.iter().step_by(LINE / size_of::<T>()) {
+        core::hint::black_box(first);
+    }
+}
