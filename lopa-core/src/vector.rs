@@ -105,20 +105,26 @@ fn in_chunks<T, const L: usize, const B: usize>(
 // With `simd`, always inlined: across a call the lanes would be kept in memory, and written there at every step.
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
-pub(crate) fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
+pub(crate) fn add_lanes(lanes: [f32; LANES], len: usize) -> f32 {
+    add_first_lanes(lanes, if WRITTEN_OUT { LANES } else { len })
+}
+
+/// [`add_lanes`], always without the lanes that are still +0.
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
+fn add_first_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
     // Written out, because a loop over the halves is not unrolled, and its indices are checked.
-    let all = WRITTEN_OUT;
-    if all || len > 8 {
+    if len > 8 {
         for i in 0..8 {
             lanes[i] += lanes[i + 8];
         }
     }
-    if all || len > 4 {
+    if len > 4 {
         for i in 0..4 {
             lanes[i] += lanes[i + 4];
         }
     }
-    if all || len > 2 {
+    if len > 2 {
         lanes[0] += lanes[2];
         lanes[1] += lanes[3];
     }
@@ -134,6 +140,16 @@ pub(crate) fn add_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
 #[must_use]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     reduce_row(a, b, |a| a)
+}
+
+/// The scalar products of a vector with the first `out.len()` of others.
+#[inline]
+pub(crate) fn dot_each<'v>(a: &[f32], vectors: impl Iterator<Item = &'v [f32]>, out: &mut [f32]) {
+    #[cfg(not(feature = "simd"))]
+    if WRITTEN_OUT && a.len() <= LANES {
+        return narrow::short(a, vectors, out);
+    }
+    out.iter_mut().zip(vectors).for_each(|(out, b)| *out = dot(a, b));
 }
 
 /// The sum of a vector's elements.

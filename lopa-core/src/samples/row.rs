@@ -2,7 +2,9 @@
 
 use super::{Features, Scaling, minus};
 #[cfg(not(feature = "simd"))]
-use crate::vector::narrow::dots as dots_of_row;
+use crate::vector::LANES;
+#[cfg(not(feature = "simd"))]
+use crate::vector::narrow::{self, add_row, dots as dots_of_row};
 #[cfg(feature = "simd")]
 use crate::vector::wide::dots_of_row;
 use crate::vector::{WRITTEN_OUT, add_terms, reduce_row};
@@ -90,6 +92,80 @@ impl<'a> Row<'a> {
     }
 }
 
+#[cfg(any(not(feature = "simd"), test))]
+impl Row<'_> {
+    /// `out += factor * row` for each factor and vector.
+    #[inline]
+    pub(crate) fn add_to_each<'o>(
+        &self,
+        factors: &[f32],
+        out: impl Iterator<Item = &'o mut [f32]>,
+    ) {
+        #[cfg(not(feature = "simd"))]
+        let (factors, out) = self.add_to_some(factors, out);
+        for (out, &factor) in out.zip(factors) {
+            self.add_scaled(factor, out);
+        }
+    }
+}
+
+#[cfg(not(feature = "simd"))]
+impl Row<'_> {
+    /// Does the part of [`Row::add_to_each`] that converts the row once for several vectors; returns what is left.
+    #[inline]
+    fn add_to_some<'f, 'o, I: Iterator<Item = &'o mut [f32]>>(
+        &self,
+        factors: &'f [f32],
+        mut out: I,
+    ) -> (&'f [f32], I) {
+        let (true, Scaling::Common { scale, offset }) = (WRITTEN_OUT, self.scaling) else {
+            return (factors, out);
+        };
+        let (blocks, rest) = factors.as_chunks::<ADDED>();
+        for factors in blocks {
+            let mut own = [(); ADDED].map(|()| Default::default());
+            own.iter_mut().zip(&mut out).for_each(|(own, out)| *own = out);
+            let mut factors = *factors;
+            for factor in &mut factors {
+                *factor *= scale;
+            }
+            match self.raw {
+                Features::U8(raw) if offset == 0.0 => add_row(own, factors, raw, f32::from),
+                Features::U8(raw) => add_row(own, factors, raw, minus(offset)),
+                Features::I8(raw) => add_row(own, factors, raw, minus(offset)),
+                Features::F32(raw) => add_row(own, factors, raw, minus(offset)),
+            }
+        }
+        (rest, out)
+    }
+
+    /// The scale and the values of a row with at most one feature for each lane of a sum.
+    #[inline]
+    fn short(&self) -> Option<(f32, [f32; LANES])> {
+        let Scaling::Common { scale, offset } = self.scaling else { return None };
+        if self.raw.len() > LANES {
+            return None;
+        }
+        let mut values = [0.0; LANES];
+        match self.raw {
+            Features::U8(raw) => convert(&mut values, raw, minus(offset)),
+            Features::I8(raw) => convert(&mut values, raw, minus(offset)),
+            Features::F32(raw) => convert(&mut values, raw, minus(offset)),
+        }
+        Some((scale, values))
+    }
+}
+
+#[cfg(not(feature = "simd"))]
+#[inline]
+fn convert<T: Copy>(values: &mut [f32], raw: &[T], value: impl Fn(T) -> f32) {
+    values.iter_mut().zip(raw).for_each(|(place, &a)| *place = value(a));
+}
+
+/// How many vectors a row is added to at once.
+#[cfg(not(feature = "simd"))]
+const ADDED: usize = 4;
+
 /// How many vectors a row is multiplied with at once: on a host their sums do not wait for each other.
 const VECTORS: usize = match (cfg!(feature = "simd"), WRITTEN_OUT) {
     (true, _) => 4,
@@ -110,6 +186,14 @@ impl<'v, I: Iterator<Item = &'v [f32]>> Work for DotEach<'_, '_, I> {
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         let Self { row, mut vectors, mut out } = self;
+        #[cfg(not(feature = "simd"))]
+        if WRITTEN_OUT && let Some((scale, values)) = row.short() {
+            // Converted once for all vectors.
+            let values = values.get(..row.raw.len()).unwrap_or(&values);
+            narrow::short(values, vectors, out);
+            out.iter_mut().for_each(|out| *out *= scale);
+            return;
+        }
         if VECTORS > 1 {
             let (blocks, rest) = out.as_chunks_mut::<VECTORS>();
             for block in blocks {

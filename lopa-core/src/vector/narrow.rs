@@ -1,6 +1,6 @@
 //! Rows times vectors on a chip with an FPU: 32 registers hold what is read, and no more than sixteen sums.
 
-use super::{LANES, add_lanes, in_chunks, shortest};
+use super::{LANES, add_first_lanes, add_lanes, in_chunks, shortest};
 
 /// Half of the lanes.
 const HALF: usize = LANES / 2;
@@ -92,6 +92,63 @@ pub(crate) fn add_rows<T: Copy, const B: usize>(
     }
 }
 
+/// The scalar products of a vector with others, if it has at most one element for each lane; each as
+/// [`reduce`](super::reduce) computes it.
+// For floats alone, and not inlined: once in the image, instead of for each kind of row.
+#[inline(never)]
+pub(crate) fn short<'v>(a: &[f32], vectors: impl Iterator<Item = &'v [f32]>, out: &mut [f32]) {
+    let pairs = out.iter_mut().zip(vectors);
+    if let Ok(a) = a.try_into() {
+        pairs.for_each(|(out, b)| *out = fixed::<16>(a, b));
+    } else if let Ok(a) = a.try_into() {
+        pairs.for_each(|(out, b)| *out = fixed::<8>(a, b));
+    } else {
+        pairs.for_each(|(out, b)| *out = general(a, b));
+    }
+}
+
+/// [`short`] for one vector of any length.
+#[inline]
+fn general(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0; LANES];
+    let terms = a.iter().zip(b);
+    lanes.iter_mut().zip(terms).for_each(|(lane, (a, b))| *lane = a * b);
+    add_first_lanes(lanes, a.len()) + 0.0
+}
+
+/// [`short`] for one vector of `L` elements: without a loop.
+#[inline]
+fn fixed<const L: usize>(a: &[f32; L], b: &[f32]) -> f32 {
+    let Some(b) = b.first_chunk::<L>() else { return general(a, b) };
+    let mut lanes = [0.0; LANES];
+    for i in 0..L {
+        lanes[i] = a[i] * b[i];
+    }
+    // Lanes begin with +0, and a sum of zeros is +0 then: one addition here replaces those.
+    add_first_lanes(lanes, L) + 0.0
+}
+
+/// `out[i] += factor * value(row[i])` for several vectors, in one pass over the row.
+#[inline]
+pub(crate) fn add_row<T: Copy, const V: usize>(
+    mut out: [&mut [f32]; V],
+    factors: [f32; V],
+    row: &[T],
+    value: impl Fn(T) -> f32,
+) {
+    let len = out.iter().fold(row.len(), |len, out| len.min(out.len()));
+    let row = &row[..len];
+    for own in &mut out {
+        *own = &mut core::mem::take(own)[..len];
+    }
+    for i in 0..len {
+        let a = value(row[i]);
+        for v in 0..V {
+            out[v][i] += factors[v] * a;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +184,41 @@ mod tests {
             assert_blocks_are_rows::<1>(width);
             assert_blocks_are_rows::<3>(width);
             assert_blocks_are_rows::<4>(width);
+        }
+    }
+
+    #[test]
+    fn short_products_have_the_bits_of_long_ones() {
+        let a: [f32; LANES] = core::array::from_fn(|i| 0.3 * i as f32 - 1.1);
+        let zeros = [-0.0; LANES];
+        for len in 0..=LANES {
+            for a in [&a[..len], &zeros[..len]] {
+                let vectors =
+                    [[0.7; LANES], core::array::from_fn(|i| 2.3 - i as f32), [-0.0; LANES]];
+                let mut sums = [7.0; 3];
+                // One of them longer, one shorter than the others.
+                let lens = [len, LANES, len.min(5)];
+                short(a, vectors.iter().zip(lens).map(|(v, len)| &v[..len]), &mut sums);
+                for ((sum, vector), own) in sums.iter().zip(&vectors).zip(lens) {
+                    let alone = reduce(a, &vector[..own], |a, v| a * v);
+                    assert_eq!(sum.to_bits(), alone.to_bits(), "{own} of {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_is_added_to_each_vector_as_to_one() {
+        let row: [f32; 11] = core::array::from_fn(|i| 0.9 * i as f32 - 3.0);
+        for len in [0, 1, 10, 11] {
+            let (mut a, mut b) = ([0.1; 11], [0.2; 11]);
+            let (mut want_a, mut want_b) = (a, b);
+            add_row([&mut a[..len], &mut b], [0.3, -0.7], &row, |a| a - 0.5);
+            for i in 0..len {
+                want_a[i] += 0.3 * (row[i] - 0.5);
+                want_b[i] += -0.7 * (row[i] - 0.5);
+            }
+            assert_eq!((a, b), (want_a, want_b));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
 use crate::samples::{Arithmetic, LabelKind, Row, Samples};
-use crate::vector::{add_scaled, dot, norm_squared};
+use crate::vector::{add_scaled, dot_each, norm_squared};
 
 // A host computes many samples at once, a chip one after the other, in little memory: with the same bits.
 #[cfg(feature = "simd")]
@@ -125,8 +125,9 @@ impl<'a> SharedLayer<'a> {
     /// The head's linear map for one sample: the logits for parameters θ, their change for parameters v.
     fn through(&self, parameters: &[f32], hidden: &[f32], out: &mut [f32]) {
         let (weights, biases) = self.head(parameters);
-        for (out, (weights, bias)) in out.iter_mut().zip(rows(weights, self.hidden).zip(biases)) {
-            *out = dot(weights, hidden) + bias;
+        dot_each(hidden, rows(weights, self.hidden), out);
+        for (out, bias) in out.iter_mut().zip(biases) {
+            *out += bias;
         }
     }
 }

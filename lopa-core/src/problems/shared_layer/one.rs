@@ -39,19 +39,17 @@ pub(super) fn add_to_layer(pass: Pass<'_>, scale: f32, out: &mut [f32], workspac
     };
     for index in pass.batch.indices() {
         let row = pass.evaluate(index, hidden, output, change);
-        for (unit, ((weights, bias), &s)) in
-            rows_mut(weights, width).zip(&mut *biases).zip(&*hidden).enumerate()
-        {
+        for (unit, (s, bias)) in hidden.iter_mut().zip(&mut *biases).enumerate() {
             let back = |parameters, over_classes| pass.back(parameters, unit, over_classes);
             let pull = match pass.v {
                 None => back(pass.at.theta, output),
                 // ⟨∇θ g, v⟩ = ⟨π - e_label, V s + v₀⟩ + …, so its derivative in s is V'(π - e) + T'(change of π).
                 Some(v) => back(v, output) + back(pass.at.theta, change),
             };
-            let slope = share * (pull * (s * (1.0 - s)));
-            row.add_scaled(slope, weights);
-            *bias += slope;
+            *s = share * (pull * (*s * (1.0 - *s)));
+            *bias += *s;
         }
+        row.add_to_each(hidden, rows_mut(weights, width));
     }
 }
 
