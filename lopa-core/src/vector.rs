@@ -16,6 +16,9 @@ pub(crate) use update::{Finite, update, update_both};
 
 #[cfg(feature = "simd")]
 use crate::widest::{self, Work};
+#[cfg(feature = "simd")]
+#[doc(hidden)]
+pub use widest::limit_vectors;
 
 /// The number of partial sums of every reduction.
 pub const LANES: usize = 16;

@@ -3,6 +3,9 @@
 //! With the feature `simd`, [`run`] detects what the processor supports and runs a copy of the work compiled for it.
 //! Without it, as on a chip, the work simply runs.
 
+#[cfg(feature = "simd")]
+use core::sync::atomic::{AtomicU32, Ordering};
+
 /// Something to compute. A type instead of a closure, because a closure is not always inlined, and code that is not
 /// inlined is compiled for the oldest processor. For the same reason [`Work::run`] and the loops it calls are
 /// `inline(always)`.
@@ -15,7 +18,7 @@ pub(crate) trait Work {
 #[inline(always)]
 pub(crate) fn run<W: Work>(work: W) -> W::Output {
     #[cfg(feature = "simd")]
-    return pulp::Arch::new().dispatch(Widest(work));
+    return processor().dispatch(Widest(work));
     #[cfg(not(feature = "simd"))]
     work.run()
 }
@@ -31,7 +34,37 @@ pub(crate) fn run_long<W: Work>(len: usize, work: W) -> W::Output {
 /// [`run`] for work that names vectors itself, where a compiler would choose others.
 #[cfg(feature = "simd")]
 pub(crate) fn run_with<W: WithSimd>(work: W) -> W::Output {
-    pulp::Arch::new().dispatch(work)
+    processor().dispatch(work)
+}
+
+/// The most bits that a vector may have.
+#[cfg(feature = "simd")]
+static MOST_BITS: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// Uses vectors of at most so many bits from now on, in all threads, and returns how many bits are used then; a test thus
+/// computes as an older processor would. Everything has the same bits with every limit.
+#[cfg(feature = "simd")]
+pub fn limit_vectors(most_bits: u32) -> usize {
+    struct Bits;
+    impl WithSimd for Bits {
+        type Output = usize;
+        fn with_simd<S: Simd>(self, _: S) -> usize {
+            S::F32_LANES * 32
+        }
+    }
+    MOST_BITS.store(most_bits, Ordering::Relaxed);
+    processor().dispatch(Bits)
+}
+
+#[cfg(feature = "simd")]
+#[inline(always)]
+fn processor() -> pulp::Arch {
+    match MOST_BITS.load(Ordering::Relaxed) {
+        512.. => pulp::Arch::new(),
+        #[cfg(target_arch = "x86_64")]
+        256.. => pulp::x86::V3::try_new().map_or(pulp::Arch::Scalar, pulp::Arch::V3),
+        _ => pulp::Arch::Scalar,
+    }
 }
 
 #[cfg(feature = "simd")]

@@ -2,6 +2,8 @@
 //!
 //! A count does not depend on how busy the machine is, as time does.
 
+mod vectors;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

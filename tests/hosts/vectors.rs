@@ -1,0 +1,74 @@
+//! The same bits with vectors of every width that the processor has.
+
+use std::collections::BTreeSet;
+
+use lopa_core::problems::SharedLayer;
+use lopa_core::samples::{Features, Labels, Samples};
+use lopa_core::vector::limit_vectors;
+use lopa_tests::benchmark::{self, IMAGE_SETTINGS, Measure, PIXEL_COUNT, Report, STEPS};
+use lopa_tests::hash::Hash;
+use lopa_tests::images::draw;
+
+/// Scalars (which compilers put into vectors of 128 bits), AVX2 and AVX-512.
+const WIDTHS: [u32; 3] = [128, 256, 512];
+
+#[test]
+fn the_width_of_vectors_changes_no_bit() {
+    let benchmarks: [(&str, fn(Measure<'_>) -> Report); 7] = [
+        ("quadratic", benchmark::quadratic),
+        ("logistic", benchmark::logistic),
+        ("logistic-784", benchmark::logistic_784),
+        ("ridge", benchmark::ridge),
+        ("shared-layer", benchmark::shared_layer),
+        ("meta", benchmark::meta),
+        ("logistic, in integers", benchmark::logistic_integer),
+    ];
+    let mut used = BTreeSet::new();
+    let mut hashes = WIDTHS.map(|bits| {
+        used.insert(limit_vectors(bits));
+        let steps: Measure<'_> = &mut |step| (0..STEPS).for_each(|_| step());
+        let mut hashes: Vec<(&str, u64)> =
+            benchmarks.iter().map(|&(name, run)| (name, run(steps).hash)).collect();
+        hashes.push(("shared layer of images", layer_of_images()));
+        hashes
+    });
+    limit_vectors(u32::MAX);
+    hashes.reverse();
+    for other in &hashes[1..] {
+        assert_eq!(*other, hashes[0], "with vectors of other widths than {used:?} bits");
+    }
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+        assert!(used.len() > 1, "only vectors of {used:?} bits were used");
+    }
+}
+
+/// 784-9-10 with marks, batches of 70: one whole group of rows and a part.
+fn layer_of_images() -> u64 {
+    const HIDDEN: usize = 9;
+    const CLASSES: usize = 10;
+    const SAMPLES: usize = 90;
+    const N: usize = SharedLayer::outer(PIXEL_COUNT, HIDDEN);
+    const P: usize = SharedLayer::inner(HIDDEN, CLASSES);
+    let settings =
+        benchmark::Settings { start: 0.01, batch: 70.try_into().unwrap(), ..IMAGE_SETTINGS };
+    let mut pixels = vec![0; SAMPLES * PIXEL_COUNT];
+    let mut stream = settings.sampler().draws.stream(0, lopa_core::draw::Purpose::custom(9));
+    let labels: Vec<u8> = (0..SAMPLES).map(|i| (i % CLASSES) as u8).collect();
+    for (image, &label) in pixels.chunks_exact_mut(PIXEL_COUNT).zip(&labels) {
+        draw(label, &mut stream, image);
+    }
+    let samples = Samples::new(Features::U8(&pixels), PIXEL_COUNT, Labels::Class(&labels));
+    let samples = samples.and_then(|samples| samples.scaled(1.0 / 255.0, 0.0)).unwrap();
+    let mut marks = vec![0; Samples::marks(SAMPLES, PIXEL_COUNT)];
+    samples.mark(&mut marks);
+    let samples = samples.marked(&marks).unwrap();
+    let problem = SharedLayer::new(samples, samples, HIDDEN, CLASSES, 0.01).unwrap();
+    const W: usize = SharedLayer::workspace(HIDDEN, CLASSES);
+    let mut measure = |step: &mut dyn FnMut()| (0..10).for_each(|_| step());
+    benchmark::learn::<_, _, N, P, W>(&problem, settings, &mut measure, |node, _| {
+        let mut hash = Hash::default();
+        benchmark::variables(node.state()).into_iter().for_each(|variable| hash.floats(variable));
+        hash.value()
+    })
+}
