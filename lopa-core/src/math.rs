@@ -4,12 +4,12 @@
 //! on, [`exp`] and [`ln`], are the short series of that crate, with a relative error of up to 2.5e-3 in `exp` and an
 //! absolute error of up to 1.2e-4 in `ln` (both measured by this module's tests). The gain is small: a step of the
 //! problems in this crate is not faster with it, not even on chips without an FPU (see the rows with `micromath` in
-//! [what a step costs](crate#what-a-step-costs)). On such chips [integer arithmetic](crate#integer-arithmetic) makes a step about
-//! six times faster and is far more exact, so `micromath` is only meant for firmware that links it anyway. Different bits
+//! [what a step costs](crate#what-a-step-costs)). On such chips [integer arithmetic](crate#integer-arithmetic) makes a step two
+//! to six times faster and is far more exact, so `micromath` is only meant for firmware that links it anyway. Different bits
 //! mean a different trajectory, so all nodes of a fleet must be built alike: [`KIND`] is the implementation of a build, and
 //! neighbours compare [`IDENTITY`].
 
-use crate::vector::{LANES, WRITTEN_OUT};
+use crate::vector::{LANES, Number, SOFT_FLOATS, WRITTEN_OUT};
 use crate::widest::{self, Work};
 
 /// Which implementation computes [`exp`] and [`ln`].
@@ -37,6 +37,9 @@ pub const IDENTITY: u32 = 2 * (LIBM_PATCH - 16) + matches!(KIND, Kind::Micromath
 #[inline]
 #[must_use]
 pub fn exp(a: f32) -> f32 {
+    if SOFT && is_usual(a) {
+        return soft_exp(a);
+    }
     #[cfg(not(feature = "micromath"))]
     return libm::expf(a);
     #[cfg(feature = "micromath")]
@@ -63,7 +66,7 @@ pub fn exp_all(base: f32, a: &[f32], out: &mut [f32]) {
         widest::run(ExpAll(base, a, out));
     } else {
         let exp = |a| if INLINE && is_usual(a) { exp_of_usual(a) } else { exp(a) };
-        out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp(base + a));
+        out.iter_mut().zip(a).for_each(|(out, &a)| *out = exp((Number(base) + a).0));
     }
 }
 
@@ -98,6 +101,9 @@ const IN_LANES: bool = cfg!(target_pointer_width = "64") && matches!(KIND, Kind:
 /// Whether [`exp_all`] has the exponential itself in its loop rather than a call.
 const INLINE: bool = WRITTEN_OUT && matches!(KIND, Kind::Libm);
 
+/// Whether [`exp`] is computed with operators that are faster without an FPU.
+const SOFT: bool = SOFT_FLOATS && matches!(KIND, Kind::Libm);
+
 /// True if neither the result nor any intermediate value is subnormal, infinite or NaN.
 #[inline]
 const fn is_usual(a: f32) -> bool {
@@ -118,7 +124,7 @@ fn exp_of_usual(a: f32) -> f32 {
     let size = a.to_bits() & 0x7fff_ffff;
     // e^a = 2^k e^x, with x within half a ln 2.
     let sign = if a < 0.0 { -1.0 } else { 1.0 };
-    let scaled = INV_LN2 * a + 0.5 * sign;
+    let scaled = (Number(INV_LN2) * a + 0.5 * sign).0;
     let far = if cfg!(target_pointer_width = "32") {
         scaled as i32 as f32
     } else {
@@ -128,15 +134,21 @@ fn exp_of_usual(a: f32) -> f32 {
     };
     let near = if size > 0x3eb1_7218 { sign } else { 0.0 };
     let k = if size > 0x3f85_1592 { far } else { near };
-    let hi = a - k * LN2_HI;
-    let lo = k * LN2_LO;
+    let hi = Number(a) - Number(k) * LN2_HI;
+    let lo = Number(k) * LN2_LO;
     let x = hi - lo;
     let xx = x * x;
-    let c = x - xx * (P1 + xx * P2);
-    let y = 1.0 + (x * c / (2.0 - c) - lo + hi);
+    let c = x - xx * (Number(P1) + xx * P2);
+    let y = Number(1.0) + (x * c / (Number(2.0) - c) - lo + hi);
     // The last bits of k + LARGE are k.
-    let power = f32::from_bits((k + LARGE).to_bits().wrapping_add(127) << 23);
-    if size > 0x3900_0000 { y * power } else { 1.0 + a }
+    let power = f32::from_bits((Number(k) + LARGE).0.to_bits().wrapping_add(127) << 23);
+    if size > 0x3900_0000 { (y * power).0 } else { 1.0 + a }
+}
+
+/// [`exp_of_usual`] as a function of its own, so that it is in an image only once.
+#[inline(never)]
+fn soft_exp(a: f32) -> f32 {
+    exp_of_usual(a)
 }
 
 /// The natural logarithm; NaN for negative numbers, minus infinity for zero.

@@ -21,6 +21,8 @@ pub(crate) use arithmetic::LARGEST_OFFSET;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::vector::Number;
+
 /// The features of a set of samples, row after row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -207,7 +209,7 @@ pub enum Scaling<'a> {
 #[inline(always)]
 fn minus<T: Into<f32>>(offset: f32) -> impl Fn(T) -> f32 {
     #[inline(always)]
-    move |raw| raw.into() - offset
+    move |raw| (Number(raw.into()) - offset).0
 }
 
 /// The offset and the factor of one number: its value is `(raw - offset) * factor`, rounded after each operation.

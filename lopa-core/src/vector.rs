@@ -8,10 +8,13 @@
 pub(crate) mod matrix;
 #[cfg(not(feature = "simd"))]
 pub(crate) mod narrow;
+mod number;
+pub(crate) mod soft;
 mod update;
 #[cfg(feature = "simd")]
 pub(crate) mod wide;
 
+pub(crate) use number::Number;
 pub(crate) use update::{Finite, update, update_both};
 
 #[cfg(feature = "simd")]
@@ -46,16 +49,24 @@ pub(crate) fn reduce_row<T: Copy>(row: &[T], vector: &[f32], value: impl Fn(T) -
         let [sum] = narrow::dots(row, [vector], value);
         return sum;
     }
-    reduce(row, vector, |a, b| value(a) * b)
+    reduce(row, vector, |a, b| (Number(value(a)) * b).0)
 }
 
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 fn in_lanes<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> f32) -> f32 {
     let len = a.len().min(b.len());
+    let mut lanes = [0.0_f32; LANES];
+    if SOFT_FLOATS {
+        // Not unrolled: beside the calls, a loop costs little.
+        for (at, (&a, &b)) in a.iter().zip(b).enumerate() {
+            let lane = &mut lanes[at % LANES];
+            *lane = (Number(*lane) + term(a, b)).0;
+        }
+        return add_lanes(lanes, len);
+    }
     let (a, a_rest) = a[..len].as_chunks::<LANES>();
     let (b, b_rest) = b[..len].as_chunks::<LANES>();
-    let mut lanes = [0.0_f32; LANES];
     for (a, b) in a.iter().zip(b) {
         for i in 0..LANES {
             lanes[i] += term(a[i], b[i]);
@@ -116,22 +127,23 @@ pub(crate) fn add_lanes(lanes: [f32; LANES], len: usize) -> f32 {
 #[cfg_attr(feature = "simd", inline(always))]
 #[cfg_attr(not(feature = "simd"), inline)]
 fn add_first_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
+    let plus = |a, b| (Number(a) + b).0;
     // Written out, because a loop over the halves is not unrolled, and its indices are checked.
     if len > 8 {
         for i in 0..8 {
-            lanes[i] += lanes[i + 8];
+            lanes[i] = plus(lanes[i], lanes[i + 8]);
         }
     }
     if len > 4 {
         for i in 0..4 {
-            lanes[i] += lanes[i + 4];
+            lanes[i] = plus(lanes[i], lanes[i + 4]);
         }
     }
     if len > 2 {
-        lanes[0] += lanes[2];
-        lanes[1] += lanes[3];
+        lanes[0] = plus(lanes[0], lanes[2]);
+        lanes[1] = plus(lanes[1], lanes[3]);
     }
-    lanes[0] + lanes[1]
+    plus(lanes[0], lanes[1])
 }
 
 /// The scalar product of two vectors.
@@ -142,6 +154,9 @@ fn add_first_lanes(mut lanes: [f32; LANES], len: usize) -> f32 {
 #[inline]
 #[must_use]
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    if SOFT_FLOATS && let Some(sum) = soft::dot_floats(a, b) {
+        return sum;
+    }
     reduce_row(a, b, |a| a)
 }
 
@@ -172,7 +187,7 @@ pub fn norm_squared(a: &[f32]) -> f32 {
 /// `out += scale * a`, element by element.
 #[inline]
 pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
-    update(out.iter_mut().zip(a), move |out, a| out + scale * a);
+    update(out.iter_mut().zip(a), move |out, a| out + Number(scale) * a);
 }
 
 /// `gap += weight * (theirs - own)`: one neighbour's pull on a node.
@@ -182,12 +197,12 @@ pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
     let pairs = gap.iter_mut().zip(theirs.iter().zip(own));
-    update(pairs, move |gap, (theirs, own)| gap + weight * (theirs - own));
+    update(pairs, move |gap, (theirs, own)| gap + Number(weight) * (Number(*theirs) - own));
 }
 
 /// `out[i] += term(a[i])`.
 #[inline]
-pub(crate) fn add_terms<A: Copy>(out: &mut [f32], a: &[A], term: impl Fn(A) -> f32) {
+pub(crate) fn add_terms<A: Copy>(out: &mut [f32], a: &[A], term: impl Fn(A) -> Number) {
     update(out.iter_mut().zip(a), move |out, &a| out + term(a));
 }
 

@@ -3,7 +3,7 @@
 use core::array::{from_mut, from_ref};
 
 use super::{NodeError, Variable};
-use crate::vector::{Finite, WRITTEN_OUT, add_gap, update, update_both};
+use crate::vector::{Finite, Number, WRITTEN_OUT, add_gap, update, update_both};
 
 /// Adds one neighbour's pull on a part of a vector.
 pub(super) fn pull(
@@ -33,7 +33,7 @@ pub(super) fn check_length(
 
 /// `a -= step * direction`, unless an element would stop being finite: then nothing changes. Uses up the direction.
 pub(super) fn descend(a: &mut [f32], step: f32, direction: &mut [f32]) -> bool {
-    let finite = update_both(a, direction, move |a, direction| (a - step * direction, a));
+    let finite = update_both(a, direction, move |a, direction| (a - Number(step) * direction, a));
     if !finite {
         for (a, old) in a.iter_mut().zip(direction) {
             *a = *old;
@@ -44,7 +44,8 @@ pub(super) fn descend(a: &mut [f32], step: f32, direction: &mut [f32]) -> bool {
 
 /// LG: replaces s in `z` with z + γ (s - z), with the old z in `old`; restores the old z if that fails.
 pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
-    let finite = update(z.iter_mut().zip(old), move |s, old| old + gamma * (s - old));
+    let finite =
+        update(z.iter_mut().zip(old), move |s, old| Number(*old) + Number(gamma) * (s - old));
     if !finite {
         for (z, old) in z.iter_mut().zip(old) {
             *z = *old;
@@ -58,7 +59,8 @@ pub(super) fn smooth(z: &mut [f32], old: &[f32], gamma: f32) -> bool {
 /// The actual change, not γ (s - z): near the end z stands still while that is below half a unit in its last place, and y
 /// would drift away from z by it, round after round.
 pub(super) fn track(delta: &mut [f32], z: &mut [f32], gamma: f32) -> bool {
-    let finite = update(delta.iter_mut().zip(&*z), move |s, z| z + gamma * (s - z));
+    let finite =
+        update(delta.iter_mut().zip(&*z), move |s, z| Number(*z) + Number(gamma) * (s - z));
     if finite {
         update_both(z, delta, move |z, next| (next, next - z));
     }
@@ -86,14 +88,15 @@ pub(super) fn mix_tracking(
     let (delta, delta_rest) = delta.as_chunks::<FEW>();
     let (x_gap, x_gap_rest) = x_gap.as_chunks::<FEW>();
     let (y_gap, y_gap_rest) = y_gap.as_chunks::<FEW>();
+    let sum = |y, gap, delta| (Number(y) + gap + delta).0;
     let gaps = x_gap.iter().zip(y_gap);
     for (((x, y), delta), (x_gap, y_gap)) in x.iter_mut().zip(y).zip(delta).zip(gaps) {
-        mix_few(x, y, x_gap, steps, core::array::from_fn(|i| y[i] + y_gap[i] + delta[i]))?;
+        mix_few(x, y, x_gap, steps, core::array::from_fn(|i| sum(y[i], y_gap[i], delta[i])))?;
     }
     let gaps = x_gap_rest.iter().zip(y_gap_rest);
     for (((x, y), delta), (x_gap, y_gap)) in x_rest.iter_mut().zip(y_rest).zip(delta_rest).zip(gaps)
     {
-        let next = *y + y_gap + delta;
+        let next = sum(*y, *y_gap, *delta);
         mix_few(from_mut(x), from_mut(y), from_ref(x_gap), steps, [next])?;
     }
     Ok(())
@@ -132,7 +135,7 @@ fn mix_few<const N: usize>(
     let (mut finite_x, mut finite_y) = (Finite::default(), Finite::default());
     let mut moved = [0.0; N];
     for i in 0..N {
-        moved[i] = x[i] + tau * (gap[i] - alpha * y[i]);
+        moved[i] = (Number(x[i]) + Number(tau) * (Number(gap[i]) - Number(alpha) * y[i])).0;
         finite_x.note(moved[i]);
         finite_y.note(next[i]);
     }

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
 use crate::samples::{Arithmetic, Row, Samples};
-use crate::vector::{CompensatedSum, SOFT_FLOATS, WRITTEN_OUT, update};
+use crate::vector::{CompensatedSum, Number, SOFT_FLOATS, WRITTEN_OUT, update};
 
 /// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
 ///
@@ -114,7 +114,7 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
             return crate::fixed::twice_exp_all(self.base, x, workspace);
         }
         math::exp_all(self.base, x, workspace);
-        update(workspace.iter_mut().zip(x), |strength, _| 2.0 * strength);
+        update(workspace.iter_mut().zip(x), |strength, _| strength * 2.0);
     }
 
     fn inner_gradient(
@@ -155,9 +155,11 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         let pairs = out.iter_mut().zip(terms);
         // A node's scale is minus one, and without an FPU a product costs as much as the rest.
         if SPECIALISED && scale == -1.0 {
-            update(pairs, |out, (twice, (theta, v))| out - twice * theta * v);
+            update(pairs, |out, (twice, (theta, v))| out - Number(*twice) * theta * v);
         } else {
-            update(pairs, move |out, (twice, (theta, v))| out + scale * (twice * theta * v));
+            update(pairs, move |out, (twice, (theta, v))| {
+                out + Number(scale) * (Number(*twice) * theta * v)
+            });
         }
     }
 
@@ -202,8 +204,8 @@ const SPECIALISED: bool = SOFT_FLOATS || WRITTEN_OUT;
 fn add_penalty(scale: f32, a: &[f32], strengths: &[f32], out: &mut [f32]) {
     let pairs = out.iter_mut().zip(strengths.iter().zip(a));
     if SPECIALISED && scale == 1.0 {
-        update(pairs, |out, (twice, a)| out + twice * a);
+        update(pairs, |out, (twice, a)| out + Number(*twice) * a);
     } else {
-        update(pairs, move |out, (twice, a)| out + scale * (twice * a));
+        update(pairs, move |out, (twice, a)| out + Number(scale) * (Number(*twice) * a));
     }
 }

@@ -4,7 +4,7 @@
 //! common scaling, which are specialised for each encoding.
 
 use super::{Features, Scale};
-use crate::vector::{LANES, add_lanes};
+use crate::vector::{LANES, Number, add_lanes};
 
 impl Features<'_> {
     /// The value at a place, on its own scale; `None` beyond the end.
@@ -25,7 +25,8 @@ impl Features<'_> {
         let mut lanes = [0.0; LANES];
         for (at, (scale, weight)) in scales.iter().zip(weights).enumerate() {
             let Some(value) = self.value(at, scale) else { break };
-            lanes[at % LANES] += value * weight;
+            let lane = &mut lanes[at % LANES];
+            *lane = (Number(*lane) + Number(value) * weight).0;
         }
         add_lanes(lanes, LANES)
     }
@@ -35,7 +36,7 @@ impl Features<'_> {
     pub(super) fn add_to(&self, scales: &[Scale], factor: f32, out: &mut [f32]) {
         for (at, (scale, out)) in scales.iter().zip(out).enumerate() {
             let Some(value) = self.value(at, scale) else { break };
-            *out += factor * value;
+            *out = (Number(*out) + Number(factor) * value).0;
         }
     }
 }

@@ -7,7 +7,9 @@ use crate::vector::LANES;
 use crate::vector::narrow::{self, add_row, dots as dots_of_row};
 #[cfg(feature = "simd")]
 use crate::vector::wide::dots_of_row;
-use crate::vector::{WRITTEN_OUT, add_terms, reduce_row};
+use crate::vector::{
+    Number, SOFT_FLOATS, WRITTEN_OUT, add_scaled, add_terms, dot, reduce_row, soft,
+};
 use crate::widest::{self, Work};
 
 /// The features of one sample.
@@ -33,6 +35,12 @@ impl<'a> Row<'a> {
             Scaling::Common { scale, offset } => (scale, offset),
             Scaling::Each(scales) => return self.raw.dot_scaled(scales, weights),
         };
+        if SOFT_FLOATS
+            && let Some(bytes) = self.bytes(offset)
+            && let Some(raw) = soft::dot_bytes(bytes, weights)
+        {
+            return scale * raw;
+        }
         let raw = match self.raw {
             // Images have no offset: subtracting zero from a whole number can be left out.
             Features::U8(raw) if WRITTEN_OUT && offset == 0.0 => {
@@ -40,6 +48,7 @@ impl<'a> Row<'a> {
             }
             Features::U8(raw) => reduce_row(raw, weights, minus(offset)),
             Features::I8(raw) => reduce_row(raw, weights, minus(offset)),
+            Features::F32(raw) if SOFT_FLOATS && offset.to_bits() == 0 => dot(raw, weights),
             Features::F32(raw) => reduce_row(raw, weights, minus(offset)),
         };
         scale * raw
@@ -81,13 +90,33 @@ impl<'a> Row<'a> {
             Scaling::Common { scale, offset } => (factor * scale, offset),
             Scaling::Each(scales) => return self.raw.add_to(scales, factor, out),
         };
+        let factor = Number(factor);
+        if SOFT_FLOATS
+            && let Some(bytes) = self.bytes(offset)
+            && soft::add_bytes(out, factor.0, bytes)
+        {
+            return;
+        }
         match self.raw {
             Features::U8(raw) if WRITTEN_OUT && offset == 0.0 => {
                 add_terms(out, raw, |r| factor * f32::from(r));
             }
-            Features::U8(raw) => add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
-            Features::I8(raw) => add_terms(out, raw, |r| factor * (f32::from(r) - offset)),
-            Features::F32(raw) => add_terms(out, raw, |r| factor * (r - offset)),
+            Features::U8(raw) => add_terms(out, raw, |r| factor * minus(offset)(r)),
+            Features::I8(raw) => add_terms(out, raw, |r| factor * minus(offset)(r)),
+            Features::F32(raw) if SOFT_FLOATS && offset.to_bits() == 0 => {
+                add_scaled(out, factor.0, raw);
+            }
+            Features::F32(raw) => add_terms(out, raw, |r| factor * minus(offset)(r)),
+        }
+    }
+
+    /// Bytes as whole numbers, for chips without an FPU.
+    #[inline]
+    fn bytes(&self, offset: f32) -> Option<soft::Bytes<'a>> {
+        match self.raw {
+            Features::U8(raw) => soft::Bytes::unsigned(raw, offset),
+            Features::I8(raw) => soft::Bytes::signed(raw, offset),
+            Features::F32(_) => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Vectors that change element by element, and whether they stay finite.
 
-use super::SOFT_FLOATS;
+use super::{Number, SOFT_FLOATS};
 #[cfg(feature = "simd")]
 use crate::widest;
 use crate::widest::Work;
@@ -9,7 +9,7 @@ use crate::widest::Work;
 #[inline]
 pub(crate) fn update<'a, A>(
     pairs: impl Iterator<Item = (&'a mut f32, A)>,
-    next: impl Fn(f32, A) -> f32,
+    next: impl Fn(Number, A) -> Number,
 ) -> bool {
     let update = Update { pairs, next };
     #[cfg(feature = "simd")]
@@ -23,7 +23,9 @@ struct Update<I, F> {
     next: F,
 }
 
-impl<'a, A, I: Iterator<Item = (&'a mut f32, A)>, F: Fn(f32, A) -> f32> Work for Update<I, F> {
+impl<'a, A, I: Iterator<Item = (&'a mut f32, A)>, F: Fn(Number, A) -> Number> Work
+    for Update<I, F>
+{
     type Output = bool;
 
     #[cfg_attr(feature = "simd", inline(always))]
@@ -31,7 +33,7 @@ impl<'a, A, I: Iterator<Item = (&'a mut f32, A)>, F: Fn(f32, A) -> f32> Work for
     fn run(self) -> bool {
         let mut finite = Finite::default();
         for (out, a) in self.pairs {
-            *out = (self.next)(*out, a);
+            *out = (self.next)(Number(*out), a).0;
             finite.note(*out);
         }
         finite.all()
@@ -43,7 +45,7 @@ impl<'a, A, I: Iterator<Item = (&'a mut f32, A)>, F: Fn(f32, A) -> f32> Work for
 pub(crate) fn update_both(
     a: &mut [f32],
     b: &mut [f32],
-    next: impl Fn(f32, f32) -> (f32, f32),
+    next: impl Fn(Number, Number) -> (Number, Number),
 ) -> bool {
     let update = UpdateBoth { a, b, next };
     #[cfg(feature = "simd")]
@@ -58,7 +60,7 @@ struct UpdateBoth<'a, F> {
     next: F,
 }
 
-impl<F: Fn(f32, f32) -> (f32, f32)> Work for UpdateBoth<'_, F> {
+impl<F: Fn(Number, Number) -> (Number, Number)> Work for UpdateBoth<'_, F> {
     type Output = bool;
 
     #[cfg_attr(feature = "simd", inline(always))]
@@ -66,7 +68,8 @@ impl<F: Fn(f32, f32) -> (f32, f32)> Work for UpdateBoth<'_, F> {
     fn run(self) -> bool {
         let mut finite = Finite::default();
         for (a, b) in self.a.iter_mut().zip(self.b) {
-            (*a, *b) = (self.next)(*a, *b);
+            let (next_a, next_b) = (self.next)(Number(*a), Number(*b));
+            (*a, *b) = (next_a.0, next_b.0);
             finite.note(*a);
         }
         finite.all()
