@@ -3,6 +3,7 @@
 //!
 //! Only [integer arithmetic](crate::samples::Arithmetic) uses them.
 
+use crate::vector::plus;
 use crate::widest::{self, Work};
 
 /// 2 e^a, with a relative error below 1e-6. Infinite from 87 on, zero from -87 on.
@@ -33,7 +34,7 @@ impl Work for TwiceExpAll<'_> {
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         for (out, &a) in self.2.iter_mut().zip(self.1) {
-            *out = twice_exp(self.0 + a);
+            *out = twice_exp(plus(self.0, a));
         }
     }
 }

@@ -10,7 +10,7 @@ mod update;
 #[cfg(feature = "simd")]
 pub(crate) mod wide;
 
-pub(crate) use update::{Finite, update, update_both};
+pub(crate) use update::{Finite, plus, update, update_both};
 
 #[cfg(feature = "simd")]
 use crate::widest::{self, Work};
@@ -161,7 +161,7 @@ pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
     let pairs = gap.iter_mut().zip(theirs.iter().zip(own));
-    update(pairs, move |gap, (theirs, own)| gap + weight * (theirs - own));
+    update(pairs, move |gap, (theirs, own)| plus(gap, weight * (theirs - own)));
 }
 
 /// `out[i] += term(a[i])`.
