@@ -3,6 +3,7 @@
 //!
 //! Only [integer arithmetic](crate::samples::Arithmetic) uses them.
 
+use crate::vector::plus;
 use crate::widest::{self, Work};
 
 /// 2 e^a, with a relative error below 1e-6. Infinite from 87 on, zero from -87 on.
@@ -33,7 +34,7 @@ impl Work for TwiceExpAll<'_> {
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
         for (out, &a) in self.2.iter_mut().zip(self.1) {
-            *out = twice_exp(self.0 + a);
+            *out = twice_exp(plus(self.0, a));
         }
     }
 }
@@ -144,10 +145,12 @@ const fn newton(guess: u32, a: u32) -> u32 {
     high(guess, left) << 2
 }
 
-/// 2^power · size / 2^32 for a size above 2^29; zero for an `a` too large for its tail, and NaN for NaN.
+/// 2^power · size / 2^32 for a size from 2^28 on; zero for an `a` too large for its tail, and NaN for NaN.
 #[inline(always)]
 fn finish(a: f32, power: i32, size: u32) -> f32 {
-    let zeros = size.leading_zeros();
+    // Not counted by `leading_zeros`, for which chips without an FPU have no instruction either.
+    let below = |power: u32| u32::from(size >> power == 0);
+    let zeros = below(31) + below(30) + below(29);
     let (power, fraction) = (power.wrapping_sub(1).wrapping_sub(zeros as i32), size << zeros << 1);
     let usual = assemble(power, fraction);
     let magnitude = a.to_bits() & MAGNITUDE;

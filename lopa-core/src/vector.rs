@@ -15,7 +15,7 @@ mod update;
 pub(crate) mod wide;
 
 pub(crate) use number::Number;
-pub(crate) use update::{Finite, update, update_both};
+pub(crate) use update::{Finite, plus, update, update_both};
 
 #[cfg(feature = "simd")]
 use crate::widest::{self, Work};
@@ -197,7 +197,9 @@ pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
     let pairs = gap.iter_mut().zip(theirs.iter().zip(own));
-    update(pairs, move |gap, (theirs, own)| gap + Number(weight) * (Number(*theirs) - own));
+    update(pairs, move |gap, (theirs, own)| {
+        Number(plus(gap.0, (Number(weight) * (Number(*theirs) - own)).0))
+    });
 }
 
 /// `out[i] += term(a[i])`.

@@ -210,7 +210,7 @@ fn boards(dir: &Path, links: &str, cords: impl Fn(u32) -> Vec<Cord>) -> Vec<Emul
         fs::create_dir(&own).unwrap();
         fs::copy(dir.join(format!("blobs/node-{node}.blob")), own.join("blob.bin")).unwrap();
         let cords = cords(node);
-        let emulator = Emulator::start(&own, &program, &cords, &[]).unwrap();
+        let emulator = Emulator::start(&own, &EMULATED, &program, &cords, &[]).unwrap();
         let port = if cords[0] == Cord::Terminal {
             loop {
                 if let Some(name) = emulator.terminal() {
@@ -242,7 +242,7 @@ fn status_reports_why_a_board_does_not_start() {
     let program = image::build(&image::folder(None), &EMULATED).unwrap();
     fs::write(dir.path().join("blob.bin"), [0; 64]).unwrap();
     let cords = [Cord::Offers("host".into())];
-    let board = Emulator::start(dir.path(), &program, &cords, &[]).unwrap();
+    let board = Emulator::start(dir.path(), &EMULATED, &program, &cords, &[]).unwrap();
     while !dir.path().join("host").exists() {
         assert!(board.runs(), "{}", board.log());
         std::thread::sleep(Duration::from_millis(20));

@@ -99,6 +99,14 @@ const INTEGER: Benchmark = Benchmark {
     multiply_adds: 7 * 8 * 64,
     machines: &ALL,
 };
+const INTEGER_256: Benchmark = Benchmark {
+    name: "logistic-256",
+    about: "",
+    program: "cost-logistic-256-integer",
+    here: benchmark::logistic_256_integer,
+    multiply_adds: 7 * 32 * 256,
+    machines: &WITHOUT_FPU,
+};
 const BENCHMARKS: [Benchmark; 7] =
     [QUADRATIC, LOGISTIC, LOGISTIC_256, LOGISTIC_784, RIDGE, SHARED_LAYER, META];
 
@@ -112,6 +120,8 @@ struct Section {
     machines: &'static [Machine],
     benchmarks: &'static [Benchmark],
 }
+
+const INTEGERS: &str = "Built for speed, in integers (features `fast` and `integer`)";
 
 const SECTIONS: [Section; 4] = [
     Section {
@@ -127,10 +137,10 @@ const SECTIONS: [Section; 4] = [
         benchmarks: &[QUADRATIC, LOGISTIC, RIDGE, SHARED_LAYER, META],
     },
     Section {
-        title: "Built for speed, in integers (features `fast` and `integer`)",
+        title: INTEGERS,
         build: Build { level: "3", math: Kind::Libm, integer: true },
         machines: &ALL,
-        benchmarks: &[INTEGER],
+        benchmarks: &[INTEGER, INTEGER_256],
     },
     Section {
         title: "Built for speed, with the feature `micromath`, where floats are in software",
@@ -138,6 +148,15 @@ const SECTIONS: [Section; 4] = [
         machines: &WITHOUT_FPU,
         benchmarks: &[LOGISTIC, SHARED_LAYER],
     },
+];
+
+/// The most instructions that a step in integers may take.
+const LIMITS: [(Benchmark, Machine, u64); 4] = [
+    (INTEGER, CORTEX_M0, 300_000),
+    (INTEGER, RV32IMC, 160_000),
+    // A nineteenth of what floats took before there were integers.
+    (INTEGER_256, CORTEX_M0, 25_540_000 / 19),
+    (INTEGER_256, RV32IMC, 16_252_000 / 19),
 ];
 
 /// Benchmarks that are also written in C, the programs that measure that, and how many times the instructions of C a step of
@@ -173,9 +192,10 @@ impl Measured {
     }
 }
 
-/// Whether a row is measured each time. Programs built for size are checked on two chips only, because building takes long.
+/// Whether a row is measured each time. All but the first section are checked on few chips, because building takes long.
 fn measured_each_time(section: &str, chip: &str) -> bool {
-    section == SECTIONS[0].title || [CORTEX_M0.chip, CORTEX_M4F.chip].contains(&chip)
+    let limited = section == INTEGERS && LIMITS.iter().any(|(_, machine, _)| machine.chip == chip);
+    section == SECTIONS[0].title || limited || [CORTEX_M0.chip, CORTEX_M4F.chip].contains(&chip)
 }
 
 /// Measures a section, and checks that chips predict their memory and compute what a host computes.
@@ -219,6 +239,22 @@ fn measure(section: &Section, rows: &mut Vec<Row>) {
             };
             let key = (section.title.into(), name.into(), chip.into());
             rows.push((key, cost, benchmark.multiply_adds));
+        }
+    }
+}
+
+/// Says where a step in integers takes too many instructions.
+fn check_limits(rows: &[Row], failures: &mut Vec<String>) {
+    for (Benchmark { name, .. }, Machine { chip, .. }, at_most) in LIMITS {
+        let key: Key = (INTEGERS.into(), name.into(), chip.into());
+        match rows.iter().find(|(other, ..)| *other == key) {
+            None => failures.push(format!("{name} on {chip} is not measured in integers")),
+            Some((_, cost, _)) if cost.instructions > at_most => {
+                let found = cost.instructions;
+                let what = format!("{name} on {chip} in integers: {found} instructions");
+                failures.push(format!("{what}, at most {at_most} wanted"));
+            }
+            Some(_) => {}
         }
     }
 }
@@ -323,6 +359,7 @@ fn costs_match_the_docs() {
     for section in &SECTIONS {
         measure(section, &mut rows);
     }
+    check_limits(&rows, &mut findings.failures);
     let beside_c = beside_c(&rows, &mut findings.failures);
     let before = std::fs::read_to_string(PAGE).unwrap_or_default();
     print(&rows, &table::read(&before));
@@ -356,10 +393,28 @@ fn costs_match_the_docs() {
 
 #[test]
 fn every_step_of_a_benchmark_changes_its_state() {
-    for Benchmark { name, here, .. } in BENCHMARKS.into_iter().chain([INTEGER]) {
+    for Benchmark { name, here, .. } in BENCHMARKS.into_iter().chain([INTEGER, INTEGER_256]) {
         let after = |steps: u32| here(&mut |step| (0..steps).for_each(|_| step())).hash;
         assert_ne!(after(STEPS), after(STEPS - 1), "{name}");
     }
+}
+
+#[test]
+fn too_many_instructions_and_missing_rows_are_found() {
+    let row = |(benchmark, machine, at_most): &(Benchmark, Machine, u64), more| -> Row {
+        let key = (INTEGERS.into(), benchmark.name.into(), machine.chip.into());
+        let cost = Cost { flash: 0, ram: 0, stack: 0, instructions: at_most + more };
+        (key, cost, 1)
+    };
+    let mut failures = Vec::new();
+    let mut rows: Vec<Row> = LIMITS.iter().map(|limit| row(limit, 0)).collect();
+    check_limits(&rows, &mut failures);
+    assert_eq!(failures, [""; 0]);
+    rows[1] = row(&LIMITS[1], 1);
+    rows.pop();
+    check_limits(&rows, &mut failures);
+    let many = "logistic on RV32IMC in integers: 160001 instructions, at most 160000 wanted";
+    assert_eq!(failures, [many, "logistic-256 on RV32IMC is not measured in integers"]);
 }
 
 #[test]

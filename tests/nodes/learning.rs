@@ -4,6 +4,7 @@ use lopa_core::samples::Features;
 use lopa_host::chips::{EMULATED_LARGE, Loaded};
 use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{Layout, patient};
+use lopa_host::run::Prepared;
 use lopa_tests::real_data::{data_set, find};
 
 use super::{PATIENT, assert_simulated_bits, described, fleet, prepared, run};
@@ -58,21 +59,7 @@ fn boards_compute_in_integers_as_a_host_does() {
 }
 
 fn boards_standardise_in(arithmetic: &str) {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("readings.csv");
-    let mut text = String::from("temperature,pressure,humidity,mode,state\n");
-    for row in 0..120_u32 {
-        let [a, b, c] = [37, 53, 91].map(|step| row * step % 211 + 20);
-        let state = if a + b > c + 120 { "busy" } else { "idle" };
-        text += &format!("{a},{b},{c},7,{state}\n");
-    }
-    std::fs::write(&file, text).unwrap();
-    let text = described(3, "path", 60);
-    let data = "features = 24, relevant = 6, samples = 20";
-    assert!(text.contains(data), "{text}");
-    let text = text.replace(data, &format!("file = {file:?}"));
-    let table = format!("run = {{ arithmetic = {arithmetic:?}, ");
-    let prepared = prepared(&text.replace("run = { ", &table));
+    let prepared = readings(3, arithmetic);
     let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
     for blob in &layout.blobs {
         let loaded = Loaded::new(blob);
@@ -83,6 +70,25 @@ fn boards_standardise_in(arithmetic: &str) {
     let mut fleet = fleet(&prepared, None, PATIENT, None);
     run(&prepared, &mut fleet, &[], PATIENT);
     assert_simulated_bits(&prepared, &mut fleet);
+}
+
+/// Logistic regression on a file of whole numbers, on a path of nodes, in this arithmetic.
+pub fn readings(nodes: u32, arithmetic: &str) -> Prepared {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("readings.csv");
+    let mut text = String::from("temperature,pressure,humidity,mode,state\n");
+    for row in 0..120_u32 {
+        let [a, b, c] = [37, 53, 91].map(|step| row * step % 211 + 20);
+        let state = if a + b > c + 120 { "busy" } else { "idle" };
+        text += &format!("{a},{b},{c},7,{state}\n");
+    }
+    std::fs::write(&file, text).unwrap();
+    let text = described(nodes, "path", 60);
+    let data = "features = 24, relevant = 6, samples = 20";
+    assert!(text.contains(data), "{text}");
+    let text = text.replace(data, &format!("file = {file:?}"));
+    let table = format!("run = {{ arithmetic = {arithmetic:?}, ");
+    prepared(&text.replace("run = { ", &table))
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod direct;
 pub mod keys;
 mod learning;
 mod log;
+mod mixed;
 mod routed;
 mod trouble;
 

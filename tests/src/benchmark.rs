@@ -96,10 +96,20 @@ fn logistic_in(arithmetic: Arithmetic, measure: Measure<'_>) -> Report {
 
 /// n = p = 256, u8 without an offset, batches of 32.
 pub fn logistic_256(measure: Measure<'_>) -> Report {
+    logistic_256_in(Arithmetic::Float, measure)
+}
+
+/// [`logistic_256`] in integers; lopa-core must have its feature `integer`.
+pub fn logistic_256_integer(measure: Measure<'_>) -> Report {
+    logistic_256_in(Arithmetic::Integer, measure)
+}
+
+fn logistic_256_in(arithmetic: Arithmetic, measure: Measure<'_>) -> Report {
     const N: usize = 256;
     static FEATURES: [u8; ROWS * N] = bytes(7);
     static LABELS: [u8; ROWS] = classes(2);
-    let [train, validation] = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), PIXELS);
+    let sets = twice(Features::U8(&FEATURES), Labels::Binary(&LABELS), PIXELS);
+    let [train, validation] = sets.map(|set| sure(set.computed_in(arithmetic)));
     let problem = sure(Logistic::new(train, validation));
     let data = size_of_val(&FEATURES) + size_of_val(&LABELS);
     const BATCH: NonZeroU32 = NonZeroU32::new(32).unwrap();

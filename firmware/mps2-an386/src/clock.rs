@@ -7,14 +7,10 @@ use lopa_core::exchange::Micros;
 use lopa_node::Clock;
 
 use crate::executor;
+use crate::places::{ALARM, HERTZ, TIMERS};
 use crate::registers::Device;
 
-/// Ticks per second.
-pub const HERTZ: u32 = 25_000_000;
 const TICKS: u64 = HERTZ as u64 / 1_000_000;
-
-/// The interrupt of the alarm.
-pub const INTERRUPT: u16 = 9;
 
 const CONTROL: usize = 0;
 const VALUE: usize = 1;
@@ -24,7 +20,7 @@ const CLEAR: usize = 3;
 /// The one-shot timer.
 const fn alarm() -> Device {
     // SAFETY: the board's second timer.
-    unsafe { Device::new(0x4000_1000) }
+    unsafe { Device::new(TIMERS[1]) }
 }
 
 /// Time since boot. It must be read at least every 170 seconds, or a wrap of the timer is missed.
@@ -40,11 +36,11 @@ pub struct Timers {
 impl Timers {
     pub fn start() -> Self {
         // SAFETY: the board's first timer.
-        let timer = unsafe { Device::new(0x4000_0000) };
+        let timer = unsafe { Device::new(TIMERS[0]) };
         timer.write::<RELOAD>(u32::MAX);
         timer.write::<VALUE>(u32::MAX);
         timer.write::<CONTROL>(1);
-        executor::enable(INTERRUPT);
+        executor::enable(ALARM);
         Self { timer, last: u32::MAX, ticks: 0, set: None }
     }
 }

@@ -10,7 +10,7 @@ use core::task::{Context, Poll, Waker};
 use cortex_m::interrupt::InterruptNumber;
 use cortex_m::peripheral::NVIC;
 
-use crate::{clock, uart};
+use crate::{clock, places, uart};
 
 static WOKEN: AtomicBool = AtomicBool::new(false);
 
@@ -26,14 +26,20 @@ pub fn block_on<F: Future>(mut task: Pin<&mut F>) -> F::Output {
         if let Poll::Ready(output) = task.as_mut().poll(&mut context) {
             return output;
         }
-        while !WOKEN.swap(false, Ordering::AcqRel) {
+        loop {
             cortex_m::interrupt::disable();
+            let woken = WOKEN.load(Ordering::Acquire);
             // An interrupt that arrives now stays pending and ends the sleep at once.
-            if !WOKEN.load(Ordering::Acquire) {
+            if woken {
+                WOKEN.store(false, Ordering::Release);
+            } else {
                 cortex_m::asm::wfi();
             }
             // SAFETY: interrupts were enabled before, and no critical section is open.
             unsafe { cortex_m::interrupt::enable() };
+            if woken {
+                break;
+            }
         }
     }
 }
@@ -58,7 +64,7 @@ pub fn enable(number: u16) {
 #[cortex_m_rt::exception]
 unsafe fn DefaultHandler(number: i16) {
     match u16::try_from(number) {
-        Ok(clock::INTERRUPT) => clock::ring(),
+        Ok(places::ALARM) => clock::ring(),
         Ok(number) => uart::interrupt(number),
         // The watchdog's interrupt: a reset follows.
         Err(_) => {}

@@ -1,15 +1,21 @@
-//! The node program on an emulated MPS2 board with a Cortex-M4F.
+//! The node program on an emulated MPS2 board: with a Cortex-M4F, or, for fleets of mixed chips, with another chip.
 //!
 //! | what | where |
 //! |---|---|
 //! | link 0, to a host | UART 0 |
 //! | links 1 to 4, to neighbours | UARTs 1 to 4 |
-//! | the blob | 0x2100_0000, in the board's second RAM, put there by the emulator |
-//! | flash | `flash.bin` in the emulator's working directory, mirrored at 0x2180_0000 |
-//! | a node's vectors, with the feature `large` | 0x21a0_0000 |
+//! | the blob | the board's second RAM, put there by the emulator |
+//! | flash | `flash.bin` in the emulator's working directory, mirrored after the blob |
+//! | a node's vectors, with the feature `large` | after the flash |
 //! | logs, with the feature `log` | the emulator's standard output |
 //!
-//! The board is built for `thumbv7em-none-eabihf`; for other targets this program is empty.
+//! | target | machine | chip |
+//! |---|---|---|
+//! | `thumbv7em-none-eabihf` | `mps2-an386` | Cortex-M4F |
+//! | `thumbv6m-none-eabi` | `mps2-an385` | Cortex-M3, which runs the code for a Cortex-M0: floats in software |
+//! | `thumbv8m.main-none-eabihf` | `mps2-an505` | Cortex-M33 |
+//!
+//! For other targets this program is empty.
 #![no_std]
 #![no_main]
 
@@ -30,6 +36,8 @@ mod clock;
 mod executor;
 #[cfg(board)]
 mod flash;
+#[cfg(board)]
+mod places;
 #[cfg(all(board, feature = "planted"))]
 mod planted;
 #[cfg(board)]

@@ -2,10 +2,8 @@
 
 use lopa_node::Watchdog;
 
+use crate::places::LIFE;
 use crate::registers::Dog;
-
-/// A word of the board's second RAM that a reset leaves alone; the emulator starts with zeros.
-const LIFE: usize = 0x21f0_0000;
 
 /// How often the watchdog is fed before the failure: a few rounds.
 const FEEDS: u32 = 40;

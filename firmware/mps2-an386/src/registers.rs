@@ -3,6 +3,8 @@
 use embedded_hal::digital::{ErrorType, OutputPin};
 use lopa_node::Watchdog;
 
+use crate::places::{HERTZ, LIGHTS, WATCHDOG};
+
 /// A device's registers, each 32 bits wide.
 #[derive(Debug, Clone, Copy)]
 pub struct Device(usize);
@@ -42,7 +44,7 @@ pub struct Led(Device);
 impl Led {
     pub const fn new() -> Self {
         // SAFETY: the board's FPGA registers, the first of which are its lights.
-        Self(unsafe { Device::new(0x4002_8000) })
+        Self(unsafe { Device::new(LIGHTS) })
     }
 }
 
@@ -71,11 +73,11 @@ impl Dog {
     const CONTROL: usize = 2;
     const CLEAR: usize = 3;
     /// One minute, because an emulator on a busy machine can stall for long; less when a test waits for the reset.
-    const TICKS: u32 = if cfg!(feature = "planted") { 5 } else { 60 } * crate::clock::HERTZ;
+    const TICKS: u32 = if cfg!(feature = "planted") { 5 } else { 60 } * HERTZ;
 
     pub fn start() -> Self {
         // SAFETY: the board's watchdog.
-        let device = unsafe { Device::new(0x4000_8000) };
+        let device = unsafe { Device::new(WATCHDOG) };
         device.write::<{ Self::LOAD }>(Self::TICKS);
         device.write::<{ Self::CONTROL }>(0b11);
         Self(device)

@@ -8,19 +8,12 @@ use lopa_node::{Board, Desk, run};
 use crate::clock::Timers;
 use crate::executor;
 use crate::flash::FileFlash;
+use crate::places::{BLOB, FLASH, LARGE};
 use crate::registers::{Dog, Led};
 use crate::uart::Uart;
 
-/// Where the emulator puts the blob, and how long it can be.
-const BLOB: (usize, usize) = (0x2100_0000, 0x80_0000);
-/// Where the flash is mirrored, and its size.
-const FLASH: (usize, usize) =
-    (0x2180_0000, if cfg!(feature = "large") { 0x20_0000 } else { 0x4_0000 });
-
 /// Floats for a node: n = p = 784 with gradient tracking.
 const FLOATS: usize = if cfg!(feature = "large") { 0 } else { 8 * 784 };
-/// Where a large node's floats are instead, after the flash, and how many fit.
-const LARGE: (usize, usize) = (0x21a0_0000, 0x60_0000 / 4);
 
 /// For a node without a blob: the host may still ask it why it does not start.
 const BAUD: u32 = 115_200;

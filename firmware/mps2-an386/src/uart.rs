@@ -11,6 +11,7 @@ use heapless::Deque;
 use lopa_node::LINKS;
 
 use crate::executor;
+use crate::places::{HERTZ, RECEIVED as INTERRUPTS, UARTS};
 use crate::registers::Device;
 
 const DATA: usize = 0;
@@ -32,10 +33,6 @@ const ROOM: usize = 128;
 type Waiting = Mutex<RefCell<Deque<u8, ROOM>>>;
 static WAITING: [Waiting; LINKS] = [const { Mutex::new(RefCell::new(Deque::new())) }; LINKS];
 
-const ADDRESSES: [usize; LINKS] = [0x4000_4000, 0x4000_5000, 0x4000_6000, 0x4000_7000, 0x4000_9000];
-/// The receive interrupts; the next number is the transmit interrupt.
-const INTERRUPTS: [u16; LINKS] = [0, 2, 4, 18, 20];
-
 /// One UART.
 #[derive(Debug)]
 pub struct Uart {
@@ -45,7 +42,7 @@ pub struct Uart {
 
 fn device(number: usize) -> Device {
     // SAFETY: the board's UARTs.
-    unsafe { Device::new(ADDRESSES[number]) }
+    unsafe { Device::new(UARTS[number]) }
 }
 
 impl Uart {
@@ -53,7 +50,7 @@ impl Uart {
     pub fn start(baud: u32) -> [Self; LINKS] {
         core::array::from_fn(|number| {
             let device = device(number);
-            device.write::<DIVIDER>((crate::clock::HERTZ / baud.max(1)).max(16));
+            device.write::<DIVIDER>((HERTZ / baud.max(1)).max(16));
             device.write::<CONTROL>(LISTEN);
             executor::enable(INTERRUPTS[number]);
             executor::enable(INTERRUPTS[number] + 1);

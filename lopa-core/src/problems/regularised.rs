@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::math;
 use crate::problem::{Dimensions, Point, Population, Predict, Problem, ProblemError};
 use crate::samples::{Arithmetic, Row, Samples};
-use crate::vector::{CompensatedSum, Number, SOFT_FLOATS, WRITTEN_OUT, update};
+use crate::vector::{CompensatedSum, Number, SOFT_FLOATS, WRITTEN_OUT, plus, update};
 
 /// The hyper-parameters of an l2-regularised linear model, one per feature (paper, section 5.2).
 ///
@@ -155,7 +155,9 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         let pairs = out.iter_mut().zip(terms);
         // A node's scale is minus one, and without an FPU a product costs as much as the rest.
         if SPECIALISED && scale == -1.0 {
-            update(pairs, |out, (twice, (theta, v))| out - Number(*twice) * theta * v);
+            update(pairs, |out, (twice, (theta, v))| {
+                Number(plus(out.0, -(Number(*twice) * theta * v).0))
+            });
         } else {
             update(pairs, move |out, (twice, (theta, v))| {
                 out + Number(scale) * (Number(*twice) * theta * v)

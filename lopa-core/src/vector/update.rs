@@ -40,6 +40,24 @@ impl<'a, A, I: Iterator<Item = (&'a mut f32, A)>, F: Fn(Number, A) -> Number> Wo
     }
 }
 
+/// a + b, for an `a` that is often +0, as the first term of a sum is added to.
+#[inline(always)]
+pub(crate) fn plus(a: f32, b: f32) -> f32 {
+    if SOFT_FLOATS { plus_in_software(a, b) } else { a + b }
+}
+
+#[inline(always)]
+fn plus_in_software(a: f32, b: f32) -> f32 {
+    // Of all b, only -0 changes when it is added to +0.
+    if a.to_bits() == 0 && b.to_bits() != 0x8000_0000 { b } else { called(a, b) }
+}
+
+/// a + b. Not inlined: the compiler takes a sum for cheap, and would compute it in any case.
+#[inline(never)]
+fn called(a: f32, b: f32) -> f32 {
+    (Number(a) + b).0
+}
+
 /// `(a[i], b[i]) = next(a[i], b[i])`, up to the end of the shorter slice. True if all elements of `a` are finite.
 #[inline]
 pub(crate) fn update_both(
@@ -81,7 +99,7 @@ impl<F: Fn(Number, Number) -> (Number, Number)> Work for UpdateBoth<'_, F> {
 pub(crate) struct Finite {
     /// On a chip with an FPU: the sum of all values times zero, which is NaN if one is not finite.
     sum: f32,
-    /// Elsewhere: the largest exponent, or marks of those that are not finite, which vectorises.
+    /// Elsewhere: marks of those that are not finite.
     marks: u32,
 }
 
@@ -92,7 +110,8 @@ impl Finite {
         if cfg!(target_pointer_width = "64") {
             self.marks |= u32::from(!a.is_finite());
         } else if SOFT_FLOATS {
-            self.marks = self.marks.max(a.to_bits() << 1);
+            // The exponent, counted up: only that of an infinity or NaN reaches the sign.
+            self.marks |= (a.to_bits() & f32::INFINITY.to_bits()).wrapping_add(1 << 23);
         } else {
             self.sum += 0.0 * a;
         }
@@ -103,9 +122,25 @@ impl Finite {
         if cfg!(target_pointer_width = "64") {
             self.marks == 0
         } else if SOFT_FLOATS {
-            self.marks < f32::INFINITY.to_bits() << 1
+            self.marks >> 31 == 0
         } else {
             self.sum == 0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_that_begins_at_zero_has_the_bits_of_a_sum() {
+        let values = [0.0, -0.0, 1.5, -2.5, f32::MIN_POSITIVE / 4.0, f32::MAX, f32::INFINITY];
+        for a in values {
+            for b in values {
+                assert_eq!(plus_in_software(a, b).to_bits(), (a + b).to_bits(), "{a} + {b}");
+                assert_eq!(plus(a, b).to_bits(), (a + b).to_bits(), "{a} + {b}");
+            }
         }
     }
 }

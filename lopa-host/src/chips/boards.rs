@@ -27,6 +27,8 @@ pub struct Region {
 pub struct Board {
     /// Its folder in `firmware/`, its package, and its image.
     pub name: &'static str,
+    /// The machine, as QEMU calls it; none for a board that is not emulated.
+    pub machine: Option<&'static str>,
     /// The chip, as probe-rs calls it; none for a board that is only emulated.
     pub chip: Option<&'static str>,
     /// What its image is built for.
@@ -51,6 +53,7 @@ pub struct Board {
 pub const BOARDS: [Board; 4] = [
     Board {
         name: "nrf52840-dk",
+        machine: None,
         chip: Some("nRF52840_xxAA"),
         target: "thumbv7em-none-eabihf",
         blob: Region { address: 0x0007_0000, len: 576 * 1024 },
@@ -62,6 +65,7 @@ pub const BOARDS: [Board; 4] = [
     },
     Board {
         name: "nucleo-l476rg",
+        machine: None,
         chip: Some("STM32L476RG"),
         target: "thumbv7em-none-eabihf",
         blob: Region { address: 0x0804_8000, len: 736 * 1024 },
@@ -73,6 +77,7 @@ pub const BOARDS: [Board; 4] = [
     },
     Board {
         name: "pico",
+        machine: None,
         chip: Some("RP2040"),
         target: "thumbv6m-none-eabi",
         blob: Region { address: 0x1007_0000, len: 1600 * 1024 },
@@ -84,6 +89,7 @@ pub const BOARDS: [Board; 4] = [
     },
     Board {
         name: "pico-2",
+        machine: None,
         chip: Some("RP235x"),
         target: "thumbv8m.main-none-eabihf",
         blob: Region { address: 0x100d_0000, len: 3264 * 1024 },
@@ -98,6 +104,7 @@ pub const BOARDS: [Board; 4] = [
 /// The emulated board.
 pub const EMULATED: Board = Board {
     name: "mps2-an386",
+    machine: Some("mps2-an386"),
     chip: None,
     target: "thumbv7em-none-eabihf",
     blob: Region { address: 0x2100_0000, len: 0x80_0000 },
@@ -116,6 +123,19 @@ pub const EMULATED_LARGE: Board = Board {
     floats: 0x60_0000 / 4,
     neighbours: 16,
     features: &["large"],
+    ..EMULATED
+};
+
+/// The emulated board with a Cortex-M3, which has no FPU: it runs the code for a Cortex-M0, with floats in software.
+pub const EMULATED_WITHOUT_FPU: Board =
+    Board { machine: Some("mps2-an385"), target: "thumbv6m-none-eabi", ..EMULATED };
+
+/// The emulated board with a Cortex-M33.
+pub const EMULATED_M33: Board = Board {
+    machine: Some("mps2-an505"),
+    target: "thumbv8m.main-none-eabihf",
+    blob: Region { address: 0x8000_0000, len: 0x80_0000 },
+    kept: Region { address: 0x8080_0000, len: 0x4_0000 },
     ..EMULATED
 };
 

@@ -26,7 +26,10 @@ mod boards;
 mod budget;
 
 pub use blobs::{Form, Limits, Loaded, NodeBlob, blobs};
-pub use boards::{BOARDS, Board, EMULATED, EMULATED_LARGE, Region, UnknownBoard};
+pub use boards::{
+    BOARDS, Board, EMULATED, EMULATED_LARGE, EMULATED_M33, EMULATED_WITHOUT_FPU, Region,
+    UnknownBoard,
+};
 pub use budget::Budget;
 
 use lopa_core::blob::BlobError;

@@ -13,7 +13,7 @@ use super::client::{Client, Reading, Silence, statuses};
 use super::emulator::{Cord, Emulator, EmulatorError};
 use super::port::{Port, PortError};
 use super::switchboard::{Eavesdropper, Passed, Switchboard};
-use crate::chips::{LINES, Loaded};
+use crate::chips::{Board, EMULATED, LINES, Loaded};
 use crate::files::{self, Access, WriteError};
 use crate::network::Faults;
 
@@ -60,7 +60,8 @@ pub enum FleetError {
 #[derive(Debug)]
 pub struct Emulated {
     folder: tempfile::TempDir,
-    image: PathBuf,
+    /// The board of each node, and its image.
+    boards: Vec<(Board, PathBuf)>,
     wiring: Wiring,
     /// Every node's neighbours, with the links that lead to them.
     peers: Vec<Vec<Peer>>,
@@ -107,7 +108,7 @@ impl Emulated {
         let (faults, seed) = faults.unwrap_or((Faults::NONE, 0));
         let fleet = Self {
             folder,
-            image: image.to_path_buf(),
+            boards: vec![(EMULATED, image.to_path_buf()); peers.len()],
             wiring,
             peers,
             between,
@@ -155,6 +156,16 @@ impl Emulated {
         Ok(())
     }
 
+    /// Gives a node another board, for when it starts next.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn put_on(&mut self, node: u32, board: &Board, image: &Path) -> Result<(), FleetError> {
+        let place = self.boards.get_mut(node as usize).ok_or(FleetError::Off(node))?;
+        *place = (*board, image.to_path_buf());
+        Ok(())
+    }
+
     /// Gives emulators that start from now on more words: to look into a board, say.
     pub fn tell_emulators(&mut self, words: &[&str]) {
         self.more.extend(words.iter().map(|word| (*word).to_owned()));
@@ -187,9 +198,11 @@ impl Emulated {
     /// Says what is missing.
     pub fn start(&mut self, node: u32) -> Result<&mut Client, FleetError> {
         let peers = self.peers.get(node as usize).ok_or(FleetError::Off(node))?.clone();
+        let (board, image) = self.boards.get(node as usize).ok_or(FleetError::Off(node))?.clone();
         self.kill(node);
         let own = self.folder(node);
-        let emulator = Emulator::start(&own, &self.image, &self.cords(node, &peers), &self.more)?;
+        let cords = self.cords(node, &peers);
+        let emulator = Emulator::start(&own, &board, &image, &cords, &self.more)?;
         let open = |name: String| {
             let port = Port::Unix(own.join(name));
             port.open(0, PATIENCE).map_err(|error| {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::image::missing;
 use super::switchboard::locked;
-use crate::chips::EMULATED;
+use crate::chips::Board;
 
 /// The emulator.
 pub const QEMU: &str = "qemu-system-arm";
@@ -30,6 +30,9 @@ pub enum EmulatorError {
     /// It does not start.
     #[error("{QEMU} does not start: {0}")]
     Start(#[source] io::Error),
+    /// It emulates no such board.
+    #[error("{0} is not an emulated board")]
+    Board(&'static str),
     /// Its folder cannot be used.
     #[error("cannot use {folder}: {1}", folder = .0.display())]
     Folder(PathBuf, #[source] io::Error),
@@ -74,16 +77,18 @@ impl Emulator {
     /// Says what is missing, with the command that installs it.
     pub fn start(
         folder: &Path,
+        board: &Board,
         image: &Path,
         cords: &[Cord],
         more: &[String],
     ) -> Result<Self, EmulatorError> {
+        let machine = board.machine.ok_or(EmulatorError::Board(board.name))?;
         let mut command = Command::new(QEMU);
         command.current_dir(folder);
-        command.args(["-M", EMULATED.name, "-display", "none", "-monitor", "none"]);
+        command.args(["-M", machine, "-display", "none", "-monitor", "none"]);
         command.args(more);
         command.arg("-kernel").arg(image);
-        let blob = EMULATED.blob.address;
+        let blob = board.blob.address;
         command.args(["-device", &format!("loader,file=blob.bin,addr={blob:#x},force-raw=on")]);
         command.args(["-semihosting-config", "enable=on,target=native"]);
         for (link, cord) in cords.iter().enumerate() {

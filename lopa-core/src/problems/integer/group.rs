@@ -3,12 +3,13 @@
 use super::quantised::{BITS, Unit, Word, wide};
 use super::scales::Scales;
 use crate::samples::LARGEST_OFFSET;
+use crate::vector::plus;
 
 /// Rows of a group. It decides bits, because the factors of a group share a unit.
 pub(super) const GROUP: usize = 32;
 
 /// Features whose integers are on the stack at a time. It decides no bit.
-const CHUNK: usize = if HOST { 256 } else { 32 };
+pub(super) const CHUNK: usize = if HOST { 256 } else { 32 };
 
 /// Features that are summed over all rows at a time. It decides no bit.
 const TILE: usize = match () {
@@ -23,6 +24,7 @@ const SMALL: usize = if HOST { 16 } else { 1 };
 
 const HOST: bool = cfg!(target_pointer_width = "64");
 
+const _: () = assert!(GROUP <= CHUNK);
 // Sums over a chunk and over a group fit 32 bits.
 const _: () = assert!((CHUNK as u64 * 255) << BITS <= i32::MAX as u64);
 const _: () = assert!((GROUP as u64 * (255 + LARGEST_OFFSET as u64)) << BITS <= i32::MAX as u64);
@@ -72,22 +74,20 @@ impl<'a> Group<'a> {
         vector: &[f32],
         unit: Unit,
         scales: &Scales<'_>,
+        integers: &mut [Word; CHUNK],
         outputs: &mut [f32; GROUP],
     ) {
         let mut sums = [0_i64; GROUP];
         let mut offset = 0_i64;
-        let mut integers = [0; CHUNK];
         let mut start = 0;
         for chunk in vector.chunks(CHUNK) {
-            let used = integers.get_mut(..chunk.len()).unwrap_or(&mut []);
-            scales.quantise(start, chunk, unit, used);
-            offset += scales.offsets(start, used);
+            offset += scales.quantise(start, chunk, unit, integers);
             for (sum, row) in sums.iter_mut().zip(self.rows()) {
                 *sum += i64::from(match (part::<CHUNK>(row, start), self.signed) {
-                    (Some(row), false) => product::<false>(row, &integers),
-                    (Some(row), true) => product::<true>(row, &integers),
-                    (None, false) => product::<false>(rest(row, start), &integers),
-                    (None, true) => product::<true>(rest(row, start), &integers),
+                    (Some(row), false) => product::<false>(row, integers),
+                    (Some(row), true) => product::<true>(row, integers),
+                    (None, false) => product::<false>(rest(row, start), integers),
+                    (None, true) => product::<true>(rest(row, start), integers),
                 });
             }
             start += CHUNK;
@@ -106,18 +106,21 @@ impl<'a> Group<'a> {
         out: &mut [f32],
         factors: &[f32; GROUP],
         scales: &Scales<'_>,
+        integers: &mut [Word; CHUNK],
     ) -> bool {
         let factors = factors.get(..self.len).unwrap_or(&[]);
         let Some(unit) = Unit::of(factors) else { return false };
-        let mut integers = [0; GROUP];
+        let Some(integers) = integers.first_chunk_mut::<GROUP>() else { return false };
+        let mut total = 0;
         for (integer, &factor) in integers.iter_mut().zip(factors) {
             *integer = unit.quantise(factor);
+            total += wide(*integer);
         }
-        let mut total = 0;
-        for &integer in &integers {
-            total += wide(integer);
+        // The last row, if it is there twice.
+        if let Some(second) = integers.get_mut(self.len) {
+            *second = 0;
         }
-        let rows = Factored { group: self, integers: &integers, total };
+        let rows = Factored { group: self, integers, total };
         let rest = rows.add_tiles::<TILE>(0, out, unit, scales);
         let start = out.len() - rest;
         let out = out.get_mut(start..).unwrap_or(&mut []);
@@ -156,7 +159,7 @@ impl Factored<'_> {
             match common {
                 Some(offset) => {
                     for i in 0..N {
-                        out[i] += unit.float(sums[i].wrapping_sub(offset));
+                        out[i] = plus(out[i], unit.float(sums[i].wrapping_sub(offset)));
                     }
                 }
                 None => {
@@ -171,8 +174,9 @@ impl Factored<'_> {
     }
 
     /// The sums over rows of factor times byte, for `N` features from `start` on.
-    #[cfg_attr(feature = "simd", inline(always))]
-    #[cfg_attr(not(feature = "simd"), inline(never))]
+    // On Arm not inlined: its few registers are then free for the sums.
+    #[cfg_attr(any(feature = "simd", not(target_arch = "arm")), inline(always))]
+    #[cfg_attr(not(any(feature = "simd", not(target_arch = "arm"))), inline(never))]
     fn sums<const N: usize, const SIGNED: bool>(&self, start: usize) -> [i32; N] {
         let mut sums = [0_i32; N];
         // Two rows at a time, because loading and storing a sum costs as much as adding to it.

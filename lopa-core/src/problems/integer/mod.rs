@@ -11,7 +11,7 @@ mod scales;
 
 use core::marker::PhantomData;
 
-use self::group::{GROUP, Group};
+use self::group::{CHUNK, GROUP, Group};
 use self::quantised::Unit;
 use self::scales::Scales;
 use crate::batch::Batch;
@@ -80,6 +80,7 @@ impl<const V: usize> AddRows<'_, (), V> {
             }
         }
         let mut indices = batch.indices();
+        let mut integers = [0; CHUNK];
         while indices.len() > 0 {
             let mut group = Group::new(signed);
             // First the labels of the group's rows, then their factors.
@@ -94,7 +95,7 @@ impl<const V: usize> AddRows<'_, (), V> {
             }
             let mut outputs = [[0.0; GROUP]; V];
             for ((outputs, vector), &unit) in outputs.iter_mut().zip(vectors).zip(&units) {
-                group.multiply(vector, unit, &scales, outputs);
+                group.multiply(vector, unit, &scales, &mut integers, outputs);
             }
             for i in 0..group.lanes() {
                 let mut own = [0.0; V];
@@ -103,7 +104,7 @@ impl<const V: usize> AddRows<'_, (), V> {
                 }
                 factors[i] = factor(factors[i], own) * share;
             }
-            if !group.add_to(out, &factors, &scales) {
+            if !group.add_to(out, &factors, &scales, &mut integers) {
                 return out.fill(f32::NAN);
             }
         }

@@ -1,5 +1,7 @@
 //! Floats as integers of 16 bits, with one power of two as their common scale.
 
+use crate::vector::SOFT_FLOATS;
+
 /// Bits of an integer besides its sign: a byte times an integer, summed over 256 of them, fits 32 bits.
 pub(super) const BITS: u32 = 15;
 
@@ -22,13 +24,14 @@ const MAGNITUDE: u32 = 0x7fff_ffff;
 
 /// A vector whose largest element is below 2^-94 counts as zero, and from 2^96 on as infinite, so that no unit and no
 /// conversion is subnormal or overflows.
-const LEAST: u32 = 33 << 23;
-const MOST: u32 = 223 << 23;
+const LEAST: u32 = 33;
+const MOST: u32 = 223;
 
-/// The larger of a magnitude so far and that of a float, as bits without the sign. NaN is larger than all numbers.
+/// The larger of a magnitude so far and that of a float, as bits shifted to the left by the sign. NaN is larger than all
+/// numbers.
 #[inline(always)]
 pub(super) fn larger(largest: u32, a: f32) -> u32 {
-    largest.max(a.to_bits() & MAGNITUDE)
+    largest.max(a.to_bits() << 1)
 }
 
 /// What one unit of a vector's integers stands for: a power of two.
@@ -43,7 +46,15 @@ impl Unit {
     #[inline(always)]
     pub(super) fn of(floats: &[f32]) -> Option<Self> {
         let mut largest = 0;
-        for a in floats {
+        // Written out for chips; a host's loop is vectorised.
+        let host = cfg!(target_pointer_width = "64");
+        let (fours, rest) = if host { (&[][..], floats) } else { floats.as_chunks::<4>() };
+        for four in fours {
+            for a in four {
+                largest = larger(largest, *a);
+            }
+        }
+        for a in rest {
             largest = larger(largest, *a);
         }
         Self::for_largest(largest)
@@ -52,7 +63,8 @@ impl Unit {
     /// The unit for floats of which the [largest](larger) is given; `None` if one of them is not finite or too large.
     #[inline(always)]
     pub(super) fn for_largest(largest: u32) -> Option<Self> {
-        (largest < MOST).then_some(Self { top: largest.max(LEAST) >> 23 })
+        let exponent = largest >> 24;
+        (exponent < MOST).then_some(Self { top: exponent.max(LEAST) })
     }
 
     /// For numbers up to one.
@@ -84,15 +96,48 @@ impl Unit {
         f32::from_bits(((self.exponent() + 127) as u32) << 23)
     }
 
-    /// The float that a sum of integers stands for.
+    /// The float that a sum of integers stands for. Never -0.
     #[inline(always)]
     pub(super) fn float(self, sum: i32) -> f32 {
-        if cfg!(target_pointer_width = "64") || sum == 0 {
-            return sum as f32 * self.value();
+        match sum {
+            // Neither a float nor its product with a unit is subnormal, so the unit can be added to the exponent.
+            _ if SOFT_FLOATS => nearest(sum, self.exponent()),
+            sum if cfg!(target_pointer_width = "64") || sum == 0 => sum as f32 * self.value(),
+            sum => {
+                f32::from_bits((sum as f32).to_bits().wrapping_add_signed(self.exponent() << 23))
+            }
         }
-        // The same as the product, and cheaper without an FPU: neither is subnormal.
-        f32::from_bits((sum as f32).to_bits().wrapping_add_signed(self.exponent() << 23))
     }
+}
+
+/// The float nearest to an integer.
+#[inline(always)]
+pub(super) fn to_float(a: i32) -> f32 {
+    if SOFT_FLOATS { nearest(a, 0) } else { a as f32 }
+}
+
+/// The float nearest to `a` · 2^`exponent`, if that is neither subnormal nor too large: as `as f32` rounds, without counting
+/// zeros, for which chips without an FPU have no instruction either.
+// Not inlined: it is as long as a call is worth.
+#[inline(never)]
+fn nearest(a: i32, exponent: i32) -> f32 {
+    let mut digits = a.unsigned_abs();
+    if digits == 0 {
+        return 0.0;
+    }
+    let mut exponent = exponent.wrapping_add(157);
+    while digits >> 28 == 0 {
+        digits <<= 4;
+        exponent = exponent.wrapping_sub(4);
+    }
+    // How many of four binary digits are zeros in front, two bits for each value of the four.
+    let left = (0x55ac_u32 >> (digits >> 28 << 1)) & 3;
+    let (digits, exponent) = (digits << left, exponent.wrapping_sub_unsigned(left));
+    let (whole, rest) = (digits >> 8, digits & 0xff);
+    let whole = whole + ((rest + 0x7f + (whole & 1)) >> 8);
+    let sign = (a as u32) & 0x8000_0000;
+    // The leading digit is one, and adds one to the exponent.
+    f32::from_bits(sign | ((exponent as u32) << 23).wrapping_add(whole))
 }
 
 #[cfg(test)]
@@ -133,12 +178,28 @@ mod tests {
 
     #[test]
     fn a_sum_becomes_the_same_float_by_its_exponent_as_by_a_product() {
+        let mut sums = vec![0, 1, -1, 77, -123_456_789, i32::MAX, i32::MIN];
+        // Around every power of two, and halfway between floats.
+        for power in 0..31 {
+            let around = [-1, 0, 1].map(|a| (1_i32 << power) + a);
+            let halfway = [-1, 0, 1, 2, 3].map(|a| (0x0100_0001_i32 << 6 >> (30 - power)) + a);
+            sums.extend(around.into_iter().chain(halfway).flat_map(|a| [a, -a]));
+        }
+        let mut state = 1_u32;
+        for right in (0..32).cycle().take(10_000) {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            sums.push(state as i32 >> right);
+        }
         for unit in [1.0e-28, 3.0e-5, 0.7, 7.0e28].map(|a| Unit::of(&[a]).unwrap()) {
-            for sum in [1, -1, 77, -123_456_789, i32::MAX, i32::MIN] {
+            for &sum in &sums {
                 let product = sum as f32 * unit.value();
-                let moved = (sum as f32).to_bits().wrapping_add_signed(unit.exponent() << 23);
-                assert_eq!(product.to_bits(), moved, "{sum} {unit:?}");
-                assert!(product.is_normal());
+                assert_eq!(product.to_bits(), unit.float(sum).to_bits(), "{sum} {unit:?}");
+                assert_eq!(product.to_bits(), nearest(sum, unit.exponent()).to_bits(), "{sum}");
+                if sum != 0 {
+                    let moved = (sum as f32).to_bits().wrapping_add_signed(unit.exponent() << 23);
+                    assert_eq!(product.to_bits(), moved, "{sum} {unit:?}");
+                    assert!(product.is_normal());
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Offsets and factors of features, moved out of the loops over bytes: (raw - offset) · factor · θ is
 //! raw · (factor · θ) - offset · (factor · θ).
 
-use super::quantised::{Unit, Word, larger, wide};
+use super::quantised::{Unit, Word, larger, to_float, wide};
 use crate::samples::{self, Scaling};
 
 /// Binary places of an offset.
@@ -56,40 +56,31 @@ impl<'a> Scales<'a> {
         }
     }
 
-    /// The integers for a part of a vector, which begins at `start`.
+    /// The integers for a part of a vector, which begins at `start`; returns the sum of offset times integer, in units of
+    /// 2^-[`PLACES`].
     #[inline(always)]
-    pub(super) fn quantise(&self, start: usize, part: &[f32], unit: Unit, integers: &mut [Word]) {
+    pub(super) fn quantise(
+        &self,
+        start: usize,
+        part: &[f32],
+        unit: Unit,
+        integers: &mut [Word],
+    ) -> i64 {
         match self {
-            Self::Common { .. } => {
-                for (integer, &a) in integers.iter_mut().zip(part) {
-                    *integer = unit.quantise(a);
-                }
-            }
-            Self::Each(scales) => {
-                let scales = scales.get(start..).unwrap_or(&[]);
-                for (integer, (a, scale)) in integers.iter_mut().zip(part.iter().zip(scales)) {
-                    *integer = unit.quantise(a * scale.factor);
-                }
-            }
-        }
-    }
-
-    /// The sum over features from `start` on of offset times integer, in units of 2^-[`PLACES`].
-    #[inline(always)]
-    pub(super) fn offsets(&self, start: usize, integers: &[Word]) -> i64 {
-        match self {
-            Self::Common { offset: 0, .. } => 0,
             Self::Common { offset, .. } => {
                 let mut sum = 0;
-                for &integer in integers {
-                    sum += wide(integer);
+                for (integer, &a) in integers.iter_mut().zip(part) {
+                    *integer = unit.quantise(a);
+                    sum += wide(*integer);
                 }
                 offset * i64::from(sum)
             }
             Self::Each(scales) => {
                 let mut sum = 0;
-                for (&integer, scale) in integers.iter().zip(scales.get(start..).unwrap_or(&[])) {
-                    sum += places(scale.offset) * i64::from(integer);
+                let scales = scales.get(start..).unwrap_or(&[]);
+                for (integer, (a, scale)) in integers.iter_mut().zip(part.iter().zip(scales)) {
+                    *integer = unit.quantise(a * scale.factor);
+                    sum += places(scale.offset) * i64::from(*integer);
                 }
                 sum
             }
@@ -102,7 +93,7 @@ impl<'a> Scales<'a> {
         let sum = sum - (offset >> PLACES);
         match i32::try_from(sum) {
             // The same float, and cheaper on a chip.
-            Ok(sum) if cfg!(not(target_pointer_width = "64")) => sum as f32,
+            Ok(sum) if cfg!(not(target_pointer_width = "64")) => to_float(sum),
             _ => sum as f32,
         }
     }
