@@ -4,8 +4,8 @@
 //! on, [`exp`] and [`ln`], are the short series of that crate, with a relative error of up to 2.5e-3 in `exp` and an
 //! absolute error of up to 1.2e-4 in `ln` (both measured by this module's tests). The gain is small: a step of the
 //! problems in this crate is not faster with it, not even on chips without an FPU (see the rows with `micromath` in
-//! [what a step costs](crate#what-a-step-costs)). On such chips [integer arithmetic](crate#integer-arithmetic) makes a step two
-//! to six times faster and is far more exact, so `micromath` is only meant for firmware that links it anyway. Different bits
+//! [what a step costs](crate#what-a-step-costs)). On such chips [integer arithmetic](crate#integer-arithmetic) makes a step four
+//! to eight times faster and is far more exact, so `micromath` is only meant for firmware that links it anyway. Different bits
 //! mean a different trajectory, so all nodes of a fleet must be built alike: [`KIND`] is the implementation of a build, and
 //! neighbours compare [`IDENTITY`].
 

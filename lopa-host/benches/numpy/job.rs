@@ -33,6 +33,8 @@ pub struct Job {
     pub learned: f64,
     /// How many times as fast `lopa run` is: as NumPy, and as JAX.
     pub promised: [f64; 2],
+    /// The same in integer arithmetic, if the problem can be computed so.
+    pub in_integers: Option<[f64; 2]>,
 }
 
 pub const JOBS: [Job; 2] = [
@@ -65,6 +67,7 @@ samples = 12000
 "#,
         learned: 0.998,
         promised: [4.0, 2.5],
+        in_integers: Some([4.0, 2.5]),
     },
     Job {
         name: "shared-layer",
@@ -97,6 +100,7 @@ validation = "same"
 "#,
         learned: 0.8,
         promised: [0.25, 0.15],
+        in_integers: None,
     },
 ];
 
@@ -106,6 +110,11 @@ impl Job {
         let mut text = self.text.to_owned();
         let _ = writeln!(text, "dir = {mnist:?}");
         text
+    }
+
+    /// The same experiment in integer arithmetic.
+    pub fn file_in_integers(&self, mnist: &Path) -> String {
+        self.file(mnist).replace("[run]\n", "[run]\narithmetic = \"integer\"\n")
     }
 
     /// The experiment and the samples of its nodes.

@@ -18,6 +18,10 @@ const REPETITIONS: usize = 5;
 /// How many times as fast two threads are as one.
 const TWO_THREADS: f64 = 1.5;
 
+/// The job as files of `lopa run`.
+const FLOATS: &str = "job.toml";
+const INTEGERS: &str = "integers.toml";
+
 const HELP: &str = "\
 Compares lopa with NumPy and JAX: see lopa-host/benches/numpy/README.md
 
@@ -34,10 +38,12 @@ enum Side {
     NumPy,
     Jax,
     TwoThreads,
+    Integers,
 }
 
 impl Side {
-    const ALL: [Self; 5] = [Self::Run, Self::Bare, Self::NumPy, Self::Jax, Self::TwoThreads];
+    const ALL: [Self; 6] =
+        [Self::Run, Self::Bare, Self::NumPy, Self::Jax, Self::TwoThreads, Self::Integers];
 
     const fn name(self) -> &'static str {
         match self {
@@ -46,6 +52,7 @@ impl Side {
             Self::NumPy => "NumPy",
             Self::Jax => "JAX",
             Self::TwoThreads => "lopa run, 2 threads",
+            Self::Integers => "lopa run, integers",
         }
     }
 }
@@ -108,10 +115,15 @@ fn act() -> Outcome<Vec<String>> {
 fn compare(job: &Job, mnist: &Path, repetitions: usize) -> Outcome<Vec<String>> {
     let folder = tempfile::tempdir()?;
     job.export(mnist, folder.path())?;
-    fs::write(folder.path().join("job.toml"), job.file(mnist))?;
+    fs::write(folder.path().join(FLOATS), job.file(mnist))?;
+    fs::write(folder.path().join(INTEGERS), job.file_in_integers(mnist))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let sides: Vec<Side> =
-        Side::ALL.into_iter().filter(|&side| side != Side::TwoThreads || cores > 1).collect();
+    let can = |side: &Side| match side {
+        Side::TwoThreads => cores > 1,
+        Side::Integers => job.in_integers.is_some(),
+        _ => true,
+    };
+    let sides: Vec<Side> = Side::ALL.into_iter().filter(can).collect();
     let mut all: BTreeMap<Side, Vec<Measured>> = BTreeMap::new();
     println!("{}: microseconds per node and iteration, one core each", job.name);
     for repetition in 1..=repetitions {
@@ -141,8 +153,13 @@ fn compare(job: &Job, mnist: &Path, repetitions: usize) -> Outcome<Vec<String>> 
             misses.push(format!("{}: {found:.2} {what}, {promised} promised", job.name));
         }
     };
-    promise("times as fast as NumPy", medians[&Side::NumPy].time / own, job.promised[0]);
-    promise("times as fast as JAX", medians[&Side::Jax].time / own, job.promised[1]);
+    let [numpy, jax] = [Side::NumPy, Side::Jax].map(|side| medians[&side].time);
+    promise("times as fast as NumPy", numpy / own, job.promised[0]);
+    promise("times as fast as JAX", jax / own, job.promised[1]);
+    if let (Some(promised), Some(own)) = (job.in_integers, medians.get(&Side::Integers)) {
+        promise("times as fast as NumPy in integers", numpy / own.time, promised[0]);
+        promise("times as fast as JAX in integers", jax / own.time, promised[1]);
+    }
     if let Some(two) = medians.get(&Side::TwoThreads) {
         promise("times as fast on two cores", own / two.time, TWO_THREADS);
     }
@@ -156,8 +173,9 @@ fn median(mut measured: Vec<Measured>) -> Measured {
 
 fn measure(side: Side, job: &Job, mnist: &Path, folder: &Path) -> Outcome<Measured> {
     match side {
-        Side::Run => run(job, folder, 1),
-        Side::TwoThreads => run(job, folder, 2),
+        Side::Run => run(job, folder, FLOATS, 1),
+        Side::TwoThreads => run(job, folder, FLOATS, 2),
+        Side::Integers => run(job, folder, INTEGERS, 1),
         Side::Bare => {
             let mut command = Command::new(std::env::current_exe()?);
             command.env("RAYON_NUM_THREADS", "1").args(["--bare", job.name]).arg(mnist);
@@ -196,11 +214,11 @@ fn printed(text: &str) -> Outcome<Measured> {
 }
 
 /// The job in `lopa run`: the time of its rounds, as it records them.
-fn run(job: &Job, folder: &Path, threads: usize) -> Outcome<Measured> {
+fn run(job: &Job, folder: &Path, file: &str, threads: usize) -> Outcome<Measured> {
     let results = tempfile::tempdir_in(folder)?;
     let out = results.path().join("results");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lopa"));
-    command.arg("run").arg(folder.join("job.toml")).arg("--out").arg(&out);
+    command.arg("run").arg(folder.join(file)).arg("--out").arg(&out);
     command.args(["--threads", &threads.to_string()]);
     finish(command)?;
     let text = fs::read_to_string(out.join("metrics.csv"))?;
