@@ -12,9 +12,11 @@ use lopa_tests::images::draw;
 /// Scalars (which compilers put into vectors of 128 bits), AVX2 and AVX-512.
 const WIDTHS: [u32; 3] = [128, 256, 512];
 
+type Benchmark = fn(Measure<'_>) -> Report;
+
 #[test]
 fn the_width_of_vectors_changes_no_bit() {
-    let benchmarks: [(&str, fn(Measure<'_>) -> Report); 7] = [
+    let benchmarks: [(&str, Benchmark); 7] = [
         ("quadratic", benchmark::quadratic),
         ("logistic", benchmark::logistic),
         ("logistic-784", benchmark::logistic_784),

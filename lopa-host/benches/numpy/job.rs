@@ -66,8 +66,8 @@ classes = ["0", "1"]
 samples = 12000
 "#,
         learned: 0.998,
-        promised: [4.0, 2.5],
-        in_integers: Some([4.0, 2.5]),
+        promised: [5.0, 3.5],
+        in_integers: Some([3.5, 2.5]),
     },
     Job {
         name: "shared-layer",
@@ -99,7 +99,7 @@ samples = 12000
 validation = "same"
 "#,
         learned: 0.8,
-        promised: [0.25, 0.15],
+        promised: [1.8, 1.2],
         in_integers: None,
     },
 ];
