@@ -1,6 +1,6 @@
 //! Vectors that change element by element, and whether they stay finite.
 
-use super::{Number, SOFT_FLOATS};
+use super::{Number, SOFT_FLOATS, soft};
 #[cfg(feature = "simd")]
 use crate::widest;
 use crate::widest::Work;
@@ -49,13 +49,7 @@ pub(crate) fn plus(a: f32, b: f32) -> f32 {
 #[inline(always)]
 fn plus_in_software(a: f32, b: f32) -> f32 {
     // Of all b, only -0 changes when it is added to +0.
-    if a.to_bits() == 0 && b.to_bits() != 0x8000_0000 { b } else { called(a, b) }
-}
-
-/// a + b. Not inlined: the compiler takes a sum for cheap, and would compute it in any case.
-#[inline(never)]
-fn called(a: f32, b: f32) -> f32 {
-    (Number(a) + b).0
+    if a.to_bits() == 0 && b.to_bits() != 0x8000_0000 { b } else { soft::add(a, b) }
 }
 
 /// `(a[i], b[i]) = next(a[i], b[i])`, up to the end of the shorter slice. True if all elements of `a` are finite.

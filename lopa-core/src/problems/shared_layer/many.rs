@@ -36,8 +36,8 @@ enum Goal<'o> {
 impl Pass<'_> {
     fn run(self, goal: Goal<'_>) {
         let SharedLayer { hidden, classes, .. } = *self.model;
-        // For each unit its activation and a factor; for each class its probability, their change, and the largest logit.
-        let columns = 2 * hidden + 2 * classes + 1;
+        // For each unit its activation and a factor; for each class its probability and their change.
+        let columns = 2 * hidden + 2 * classes;
         Matrix::lend(self.model.train.width(), columns, |matrix, columns| {
             widest::run_with(Groups { pass: self, goal, matrix, columns });
         });
@@ -60,8 +60,7 @@ impl WithSimd for Groups<'_, '_> {
         let Self { pass, mut goal, matrix, columns } = self;
         let (hidden, columns) = columns.split_at_mut(pass.model.hidden);
         let (factors, columns) = columns.split_at_mut(pass.model.hidden);
-        let (output, columns) = columns.split_at_mut(pass.model.classes);
-        let (change, totals) = columns.split_at_mut(pass.model.classes);
+        let (output, change) = columns.split_at_mut(pass.model.classes);
         let mut indices = pass.batch.indices();
         loop {
             let (mut chosen, mut classes, mut count) = ([0; ROWS], [0; ROWS], 0);
@@ -84,13 +83,13 @@ impl WithSimd for Groups<'_, '_> {
             group.activate(simd, matrix);
             group.logits();
             match &mut goal {
-                Goal::Loss(sum) => group.add_losses(&mut totals[0], sum),
+                Goal::Loss(sum) => group.add_losses(sum),
                 Goal::Head { share, out } => {
-                    group.coefficients(&mut totals[0]);
+                    group.coefficients();
                     group.add_to_head(*share, out);
                 }
                 Goal::Layer { share, out } => {
-                    group.coefficients(&mut totals[0]);
+                    group.coefficients();
                     group.add_to_layer(simd, *share, matrix, factors, out);
                 }
             }
@@ -134,10 +133,10 @@ impl Group<'_, '_> {
         through(theta, self.vectors(), self.hidden, self.output);
     }
 
-    /// Replaces logits with probabilities. Keeps the largest logits, and returns totals of exponentials in `totals`.
+    /// Replaces logits with probabilities. Returns each sample's largest logit, and the total of its exponentials.
     #[inline(always)]
-    fn softmax(&mut self, tops: &mut Column) -> Column {
-        let mut totals = Column::ZERO;
+    fn softmax(&mut self) -> (Column, Column) {
+        let (mut tops, mut totals) = (Column::ZERO, Column::ZERO);
         for at in self.vectors() {
             let mut top = [f32::NEG_INFINITY; LANES];
             for logits in &*self.output {
@@ -156,16 +155,16 @@ impl Group<'_, '_> {
             }
             (*tops.lanes_mut(at), *totals.lanes_mut(at)) = (top, total);
         }
-        totals
+        (tops, totals)
     }
 
     #[inline(always)]
-    fn add_losses(&mut self, tops: &mut Column, sum: &mut CompensatedSum) {
+    fn add_losses(&mut self, sum: &mut CompensatedSum) {
         let mut own = [0.0; ROWS];
         for (b, (own, &class)) in own.iter_mut().zip(self.classes).enumerate() {
             *own = self.output.get(class).map_or(0.0, |logits| logits.0[b]);
         }
-        let totals = self.softmax(tops);
+        let (tops, totals) = self.softmax();
         for (b, own) in own.iter().enumerate().take(self.classes.len()) {
             sum.add(tops.0[b] + math::ln(totals.0[b]) - own);
         }
@@ -173,8 +172,8 @@ impl Group<'_, '_> {
 
     /// Turns logits into residuals and, with v, fills the change of π along it.
     #[inline(always)]
-    fn coefficients(&mut self, tops: &mut Column) {
-        self.softmax(tops);
+    fn coefficients(&mut self) {
+        self.softmax();
         if let Some(v) = self.pass.v {
             // π ∘ (q - ⟨π, q⟩) for a change q of the logits.
             let v = self.pass.model.head(v);
