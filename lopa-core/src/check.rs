@@ -27,6 +27,8 @@ pub struct Report {
     pub outer_gradient_inner: f32,
     /// ∇x f against differences of f.
     pub outer_gradient_outer: f32,
+    /// ∇x g against differences of g; zero for a problem that does not offer it.
+    pub inner_gradient_outer: f32,
 }
 
 impl Report {
@@ -40,6 +42,7 @@ impl Report {
             self.cross_vector,
             self.outer_gradient_inner,
             self.outer_gradient_outer,
+            self.inner_gradient_outer,
         ]
         .into_iter()
         .fold(0.0, larger)
@@ -126,7 +129,7 @@ pub fn derivatives<P: Problem + ?Sized>(
     let workspace = cut(size.workspace);
     let population = problem.population();
     let (inner, outer) = (Batch::full(population.inner), Batch::full(population.outer));
-    let mut worst = [Error::default(); 6];
+    let mut worst = [Error::default(); 7];
 
     for trial in 0..DIRECTIONS {
         let mut stream = Draws { seed: trial, node: 0 }.stream(0, Purpose::custom(0xc4ec));
@@ -168,13 +171,17 @@ pub fn derivatives<P: Problem + ?Sized>(
         problem.hessian_vector(point, v, &inner, 1.0, out, workspace);
         worst[2].note(one_way - dot(along_theta, out), scale);
 
-        // In x: f against its gradient, ⟨∇θ g, v⟩ against the cross product.
+        // In x: f and g against their gradients, ⟨∇θ g, v⟩ against the cross product.
+        out_x.fill(0.0);
+        let offered = problem.inner_gradient_outer(point, &inner, 1.0, out_x, workspace);
+        let (want_g, size_g) = (dot(out_x, along_x), math::sqrt(norm_squared(out_x)));
         out_x.fill(0.0);
         problem.outer_gradient_outer(point, &outer, 1.0, out_x, workspace);
         let (want_f, size_f) = (dot(out_x, along_x), math::sqrt(norm_squared(out_x)));
         out_x.fill(0.0);
         problem.cross_vector(point, v, &inner, 1.0, out_x, workspace);
         let (want_cross, size_cross) = (dot(out_x, along_x), math::sqrt(norm_squared(out_x)));
+        let mut inner_loss = [0.0; 2];
         for (side, sign) in [-1.0, 1.0].into_iter().enumerate() {
             move_to(x, point.x, sign * step_x, along_x);
             let at = Point { x, theta: point.theta };
@@ -183,19 +190,33 @@ pub fn derivatives<P: Problem + ?Sized>(
             problem.inner_gradient(at, &inner, 1.0, out, workspace);
             loss[0][side] = dot(out, v);
             loss[1][side] = problem.outer_loss(at, &outer, workspace);
+            if offered {
+                inner_loss[side] = problem.inner_loss(at, &inner, workspace);
+            }
+        }
+        if offered {
+            worst[6].note(want_g - slope(inner_loss, step_x), size_g);
         }
         worst[3].note(want_cross - slope(loss[0], step_x), size_cross);
         worst[5].note(want_f - slope(loss[1], step_x), size_f);
     }
-    let [inner_gradient, hessian_vector, symmetry, cross_vector, outer_inner, outer_outer] =
-        worst.map(|error| error.relative());
+    let [
+        inner_gradient,
+        hessian_vector,
+        symmetry,
+        cross_vector,
+        outer_gradient_inner,
+        outer_gradient_outer,
+        inner_gradient_outer,
+    ] = worst.map(|error| error.relative());
     Ok(Report {
         inner_gradient,
         hessian_vector,
         symmetry,
         cross_vector,
-        outer_gradient_inner: outer_inner,
-        outer_gradient_outer: outer_outer,
+        outer_gradient_inner,
+        outer_gradient_outer,
+        inner_gradient_outer,
     })
 }
 

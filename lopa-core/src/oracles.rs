@@ -9,7 +9,7 @@ use crate::problem::{Point, Problem};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[derive(serde::Serialize, serde::Deserialize)]
 pub struct Evaluations {
-    /// ∇θ g.
+    /// ∇θ g. Methods that take differences of gradients count those here, of θ and of x alike.
     pub inner_gradient: u64,
     /// ∇²θθ g · v.
     pub hessian_vector: u64,
@@ -107,15 +107,36 @@ impl<'a, P: Problem + ?Sized> Oracles<'a, P> {
 
     /// s: writes ∇x f - ∇²xθ g · v to `out`.
     pub fn hypergradient(&mut self, at: Point<'_>, v: &[f32], out: &mut [f32]) {
-        let population = self.problem.population();
-        let outer = self.batch(Purpose::OUTER_GRADIENT_OUTER, population.outer);
         out.fill(0.0);
-        self.problem.outer_gradient_outer(at, &outer, 1.0, out, self.workspace);
-        let cross = self.batch(Purpose::CROSS_VECTOR, population.inner);
+        self.add_outer_gradient_outer(at, out);
+        let cross = self.batch(Purpose::CROSS_VECTOR, self.problem.population().inner);
         self.problem.cross_vector(at, v, &cross, -1.0, out, self.workspace);
-        let count = &mut *self.evaluations;
-        count.outer_gradient_outer = count.outer_gradient_outer.wrapping_add(1);
-        count.cross_vector = count.cross_vector.wrapping_add(1);
+        self.evaluations.cross_vector = self.evaluations.cross_vector.wrapping_add(1);
+    }
+
+    /// Adds ∇x f to `out`.
+    pub fn add_outer_gradient_outer(&mut self, at: Point<'_>, out: &mut [f32]) {
+        let batch = self.batch(Purpose::OUTER_GRADIENT_OUTER, self.problem.population().outer);
+        self.problem.outer_gradient_outer(at, &batch, 1.0, out, self.workspace);
+        self.evaluations.outer_gradient_outer =
+            self.evaluations.outer_gradient_outer.wrapping_add(1);
+    }
+
+    /// Adds ∇θ g to `inner` and ∇x g to `outer`, and returns whether the problem offers ∇x g. They are on the batches of
+    /// ∇²θθ g · v and ∇²xθ g · v, whose place their differences take; two gradients are counted.
+    pub fn add_gradients_for_products(
+        &mut self,
+        at: Point<'_>,
+        inner: &mut [f32],
+        outer: &mut [f32],
+    ) -> bool {
+        let population = self.problem.population().inner;
+        let batch = self.batch(Purpose::HESSIAN_VECTOR, population);
+        self.problem.inner_gradient(at, &batch, 1.0, inner, self.workspace);
+        let batch = self.batch(Purpose::CROSS_VECTOR, population);
+        let offered = self.problem.inner_gradient_outer(at, &batch, 1.0, outer, self.workspace);
+        self.evaluations.inner_gradient = self.evaluations.inner_gradient.wrapping_add(2);
+        offered
     }
 
     /// Writes ∇²θθ g · v to `out`.

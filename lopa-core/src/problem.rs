@@ -202,6 +202,21 @@ pub trait Problem {
         workspace: &mut [f32],
     );
 
+    /// Adds `scale` ∇x g to `out` (length n) and returns true; a problem that does not offer it returns false.
+    ///
+    /// LoPA never asks for it. Methods do that take differences of gradients in place of second-order products.
+    fn inner_gradient_outer(
+        &self,
+        at: Point<'_>,
+        batch: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        workspace: &mut [f32],
+    ) -> bool {
+        let _ = (at, batch, scale, out, workspace);
+        false
+    }
+
     /// g, for reports and checks.
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32;
 
@@ -244,6 +259,9 @@ impl<P: Problem + ?Sized> Problem for &P {
     }
     fn outer_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
         (**self).outer_gradient_outer(at, batch, scale, out, workspace);
+    }
+    fn inner_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) -> bool {
+        (**self).inner_gradient_outer(at, batch, scale, out, workspace)
     }
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32 {
         (**self).inner_loss(at, batch, workspace)

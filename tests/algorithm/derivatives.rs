@@ -109,6 +109,7 @@ impl<'a> Asked<'a> {
             1 => problem.hessian_vector(at, v, inner, scale, out, workspace),
             2 => problem.cross_vector(at, v, inner, scale, out, workspace),
             3 => problem.outer_gradient_inner(at, outer, scale, out, workspace),
+            7 => assert!(problem.inner_gradient_outer(at, inner, scale, out, workspace)),
             _ => problem.outer_gradient_outer(at, outer, scale, out, workspace),
         }
     }
@@ -136,7 +137,11 @@ fn agrees(kind: Kind) {
         // everything else rounds relative to the answer. The worst of 12,000 cases was 4.3 roundings.
         let terms = instance.terms(largest(&at.x).max(largest(&at.theta)).max(largest(&at.v)));
         let wanted = differences::answers(&independent, &at, &inner, &outer);
-        for (which, (name, wanted)) in wanted.named().into_iter().enumerate() {
+        let in_x = differences::inner_gradient_outer(&independent, &at, &inner);
+        let numbered = wanted.named().into_iter().enumerate();
+        for (which, (name, wanted)) in
+            numbered.chain([(7, ("inner_gradient_outer", in_x.as_slice()))])
+        {
             let scale = rng.between(-2.0, 2.0);
             let start = rng.vector(wanted.len(), -1.0, 1.0);
             let mut out = start.clone();
@@ -295,12 +300,19 @@ fn the_checker_accepts_every_problem() {
 fn the_checker_rejects_mistakes() {
     with_problems(|kind, instance, problem, asked| {
         let size = problem.dimensions();
-        let lengths = [size.inner, size.inner, size.outer, size.inner, size.outer];
+        let lengths = [
+            (0, size.inner),
+            (1, size.inner),
+            (2, size.outer),
+            (3, size.inner),
+            (4, size.outer),
+            (7, size.outer),
+        ];
         let reject = |which: usize, fault: Fault, what: &str| {
             let report = verdict(&Faulty { problem, which, fault }, asked);
             assert!(report.worst() > WRONG, "{kind:?}: {what} of {which} passed: {report:?}");
         };
-        for (which, len) in lengths.into_iter().enumerate() {
+        for (which, len) in lengths {
             // The sign of an answer that is zero does not matter.
             let mut out = vec![0.0; len];
             asked.clone().add(which, 1.0, &mut out);
@@ -320,7 +332,7 @@ fn the_checker_rejects_mistakes() {
 #[test]
 fn the_checker_rejects_nan_wherever_it_comes_from() {
     with_problems(|kind, _, problem, asked| {
-        for which in 0..7 {
+        for which in 0..8 {
             for again in [true, false] {
                 let fault = Fault::Nan { again, fresh: Cell::new(true) };
                 let report = verdict(&Faulty { problem, which, fault }, asked);

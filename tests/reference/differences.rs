@@ -60,6 +60,11 @@ pub fn answers(problem: &Problem, at: &At, inner: &[usize], outer: &[usize]) -> 
     }
 }
 
+/// ∇x g, which no node evaluates.
+pub fn inner_gradient_outer(problem: &Problem, at: &At, inner: &[usize]) -> Vec<f64> {
+    gradient(steps(at).0, &at.x, |x| problem.g(x, &at.theta, inner))
+}
+
 /// ⟨w, ∇²xθ g · v⟩ with the differences in x inside those in θ: the other order than in [`answers`].
 pub fn mixed(problem: &Problem, at: &At, w: &[f64], inner: &[usize]) -> f64 {
     let (in_x, in_theta) = steps(at);

@@ -19,7 +19,7 @@ pub enum Fault {
     MissingInV(Vec<f32>),
 }
 
-/// A problem with a mistake in oracle number `which`; 5 and 6 are the losses g and f.
+/// A problem with a mistake in oracle number `which`; 5 and 6 are the losses g and f, 7 is ∇x g.
 pub struct Faulty<'a> {
     pub problem: &'a dyn Problem,
     pub which: usize,
@@ -90,6 +90,13 @@ impl Problem for Faulty<'_> {
     }
     fn outer_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], ws: &mut [f32]) {
         self.add(4, &[], scale, out, |scale, out| self.problem.outer_gradient_outer(at, batch, scale, out, ws));
+    }
+    fn inner_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], ws: &mut [f32]) -> bool {
+        let mut offered = false;
+        self.add(7, &[], scale, out, |scale, out| {
+            offered = self.problem.inner_gradient_outer(at, batch, scale, out, ws);
+        });
+        offered
     }
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, ws: &mut [f32]) -> f32 {
         self.loss(5, self.problem.inner_loss(at, batch, ws))

@@ -67,6 +67,9 @@ impl Problem for AnyProblem<'_> {
     fn outer_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
         each!(self, p => p.outer_gradient_outer(at, batch, scale, out, workspace));
     }
+    fn inner_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) -> bool {
+        each!(self, p => p.inner_gradient_outer(at, batch, scale, out, workspace))
+    }
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32 {
         each!(self, p => p.inner_loss(at, batch, workspace))
     }

@@ -111,6 +111,23 @@ impl<L: LinearLoss> Problem for Meta<'_, L> {
         // f does not depend on x.
     }
 
+    fn inner_gradient_outer(
+        &self,
+        at: Point<'_>,
+        batch: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        _: &mut [f32],
+    ) -> bool {
+        // g has a gradient in it, so its own gradient takes a product with the loss's Hessian.
+        linear::add_hessian_vector::<L>(&self.train, batch, at.x, at.theta, scale, out);
+        let pull = scale * self.nu;
+        for (out, (&x, &theta)) in out.iter_mut().zip(at.x.iter().zip(at.theta)) {
+            *out += pull * (x - theta);
+        }
+        true
+    }
+
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, _: &mut [f32]) -> f32 {
         let along = linear::mean(batch, |index| {
             let row = self.train.row(index);

@@ -199,6 +199,20 @@ impl Problem for Quadratic<'_> {
         }
     }
 
+    fn inner_gradient_outer(
+        &self,
+        at: Point<'_>,
+        _: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        _: &mut [f32],
+    ) -> bool {
+        for (row, theta) in rows(self.0.coupling, self.0.centre.len()).zip(at.theta) {
+            add_scaled(out, -(scale * theta), row);
+        }
+        true
+    }
+
     fn inner_loss(&self, at: Point<'_>, _: &Batch, _: &mut [f32]) -> f32 {
         let along = dot(self.0.spike, at.theta);
         let mut loss = 0.5 * along * along;

@@ -180,6 +180,21 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         // f does not depend on x.
     }
 
+    fn inner_gradient_outer(
+        &self,
+        at: Point<'_>,
+        _: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        strengths: &mut [f32],
+    ) -> bool {
+        let pairs = out.iter_mut().zip(strengths.iter().zip(at.theta));
+        update(pairs, move |out, (twice, theta)| {
+            out + Number(0.5 * scale) * (Number(*twice) * theta * theta)
+        });
+        true
+    }
+
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, strengths: &mut [f32]) -> f32 {
         let mut penalty = CompensatedSum::default();
         for (&theta, &twice) in at.theta.iter().zip(&*strengths) {

@@ -232,6 +232,18 @@ impl Problem for SharedLayer<'_> {
         add_to_layer(Pass::new(self, &self.validation, batch, at), scale, out, workspace);
     }
 
+    fn inner_gradient_outer(
+        &self,
+        at: Point<'_>,
+        batch: &Batch,
+        scale: f32,
+        out: &mut [f32],
+        workspace: &mut [f32],
+    ) -> bool {
+        add_to_layer(Pass::new(self, &self.train, batch, at), scale, out, workspace);
+        true
+    }
+
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32 {
         cross_entropy(Pass::new(self, &self.train, batch, at), workspace)
             + 0.5 * self.mu * norm_squared(at.theta)
