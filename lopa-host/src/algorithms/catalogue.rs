@@ -232,7 +232,7 @@ impl AlgorithmName {
                 ),
                 needs: STEPS,
                 takes: &[(Key::Gamma, "alpha"), (Key::InnerSteps, "10"), (Key::HessianSteps, "10")],
-                cost: cost("T", "Q", "1"),
+                cost: cost("T", "Q-1", "1"),
             },
             Self::GossipDsbo => About {
                 title: "Gossip-DSBO",

@@ -126,8 +126,8 @@ impl Neumann {
     }
 }
 
-/// Writes the estimate of `steps` gradient steps on ½ v'Hv - v'∇θ f from v = 0: one ∇θ f and as many Hessian-vector
-/// products, the first one of zero, as MA-DSBO makes them.
+/// Writes the estimate of `steps` gradient steps on ½ v'Hv - v'∇θ f from v = 0: one ∇θ f and `steps` - 1 Hessian-vector
+/// products, as the first step needs none.
 pub(super) fn descend_from_zero<P: Problem>(
     oracles: &mut Oracles<'_, P>,
     at: Point<'_>,
@@ -139,7 +139,8 @@ pub(super) fn descend_from_zero<P: Problem>(
     target.fill(0.0);
     oracles.add_outer_gradient_inner(at, 1.0, target);
     estimate.fill(0.0);
-    for step in 0..steps {
+    add_scaled(estimate, lambda, target);
+    for step in 1..steps {
         oracles.repeat(step);
         oracles.hessian_vector(at, estimate, product);
         add_scaled(product, -1.0, target);

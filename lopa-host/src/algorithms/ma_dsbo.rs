@@ -2,7 +2,8 @@
 //!
 //! Chen, Huang, Ma and Balasubramanian, "Decentralized stochastic bilevel optimization with improved per-iteration
 //! complexity", ICML 2023. From its pseudo-code, with the change the LoPA paper makes: the inner variable and v make
-//! local steps only. v then is what LoPA's authors call SHIA, λ Σ_{t<Q} (I - λ H)^t ∇θ f.
+//! local steps only. v then is what LoPA's authors call SHIA, λ Σ_{t<Q} (I - λ H)^t ∇θ f. Its first step, from v = 0, is
+//! λ ∇θ f: no product with zero is computed or counted.
 
 use lopa_core::node::Variable;
 use lopa_core::problem::{Point, Problem};
