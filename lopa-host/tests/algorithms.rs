@@ -86,7 +86,9 @@ fn every_algorithm_runs_from_a_file_learns_and_counts() {
         assert_eq!(node["theta"].as_array().unwrap().len(), 24);
         // Variables that an algorithm does not have are not written.
         assert_eq!(node.get("v").is_none(), name.is_single_level(), "{name}");
-        assert_eq!(node.get("dual").is_some(), name == AlgorithmName::Slam);
+        let multipliers =
+            [AlgorithmName::Slam, AlgorithmName::SparkleExtra, AlgorithmName::SparkleEd];
+        assert_eq!(node.get("dual").is_some(), multipliers.contains(&name), "{name}");
         if name.is_single_level() {
             assert!(node["x"].as_array().unwrap().iter().all(|x| x == 0.0), "{name}");
         }

@@ -45,6 +45,7 @@ fn cases() -> Vec<Case> {
         case(name, [("nodes = 4", "nodes = 12"), (RING, &format!("topology = \"{topology}\""))])
     };
     let three = "alpha = 0.1\nbeta = 0.05\nlambda = 0.05";
+    let four = "alpha = 0.1\nbeta = 0.05\nlambda = 0.05\ngamma = 0.4";
     vec![
         case("lopa-gt", []),
         case("lopa-lg", [(GT, "name = \"lopa-lg\"")]),
@@ -54,6 +55,11 @@ fn cases() -> Vec<Case> {
         algorithm("slam", three),
         algorithm("mdbo", STEPS),
         algorithm("vrdbo", STEPS),
+        algorithm("d-soba-so", four),
+        algorithm("d-soba-fo", four),
+        algorithm("sparkle-extra", four),
+        algorithm("sparkle-ed", four),
+        algorithm("sparkle-gt", four),
         algorithm("dgd", "alpha = 0.1"),
         algorithm("dsgt", "alpha = 0.1"),
         case("full-batches", [("batch = 10", "batch = \"full\"")]),

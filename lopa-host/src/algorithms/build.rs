@@ -10,6 +10,7 @@ use lopa_core::problem::Problem;
 
 use super::consensus::{Agreement, Consensus};
 use super::estimate::{Estimate, Neumann};
+use super::loopless::{Loopless, Order};
 use super::ma_dsbo::MaDsbo;
 use super::mdbo::Mdbo;
 use super::rule::{Rule, RuleNode};
@@ -22,6 +23,17 @@ pub enum BuildError {
     /// Its table was refused.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// It needs a derivative that a node's problem does not offer.
+    #[error(
+        "algorithm.name is {name}, which needs the gradient of g in x: the problem of node {node} must implement \
+         inner_gradient_outer"
+    )]
+    Gradient {
+        /// The algorithm.
+        name: AlgorithmName,
+        /// The node.
+        node: u32,
+    },
     /// Its network was refused.
     #[error(transparent)]
     Network(#[from] NetworkError),
@@ -69,6 +81,7 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
     let terms = NonZeroU32::new(table.hessian_steps()).unwrap_or(NonZeroU32::MIN);
     let neumann = Neumann { lambda, terms, truncation: table.truncation() };
     let series = Estimate::Series { beta, neumann };
+    let loopless = |order| Estimate::Loopless(Loopless { beta, lambda, gamma, order });
     let (estimate, consensus) = match table.name {
         AlgorithmName::LopaLg | AlgorithmName::LopaGt => {
             let (steps, scheme) = (table.steps()?, table.scheme()?);
@@ -91,6 +104,11 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
             let method = Mdbo { reduced, inner_step: tau * beta, gamma, inner_gamma, neumann };
             (Estimate::Mdbo(method), Consensus::Tracking)
         }
+        AlgorithmName::DSobaSo => (loopless(Order::AtOnce), Consensus::Diffusion),
+        AlgorithmName::DSobaFo => (loopless(Order::AtOnceByDifferences), Consensus::Diffusion),
+        AlgorithmName::SparkleExtra => (loopless(Order::InTurn), Consensus::Multipliers),
+        AlgorithmName::SparkleEd => (loopless(Order::InTurn), Consensus::ExactDiffusion),
+        AlgorithmName::SparkleGt => (loopless(Order::InTurn), Consensus::DiffusedTracking),
         AlgorithmName::Dgd => (Estimate::Gradient, Consensus::Local),
         AlgorithmName::Dsgt => (Estimate::Gradient, Consensus::Tracking),
     };
@@ -98,9 +116,13 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
     let rule = Rule { estimate, agreement: Agreement { consensus, single_level, alpha, tau } };
     let node = |(number, problem): (u32, P)| {
         let x = start(problem.dimensions().outer);
-        RuleNode::new(rule, problem, x, sampler(number))
-            .map_err(|error| NetworkError::Node { node: number as usize, error })
+        let node = RuleNode::new(rule, problem, x, sampler(number))
+            .map_err(|error| NetworkError::Node { node: number as usize, error })?;
+        if table.name == AlgorithmName::DSobaFo && !node.offers_gradient_in_x() {
+            return Err(BuildError::Gradient { name: table.name, node: number });
+        }
+        Ok(node)
     };
-    let nodes = (0_u32..).zip(problems).map(node).collect::<Result<_, _>>()?;
+    let nodes = (0_u32..).zip(problems).map(node).collect::<Result<_, BuildError>>()?;
     Ok(Box::new(InProcess::join(nodes, edges)?))
 }

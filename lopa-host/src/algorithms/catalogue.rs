@@ -23,6 +23,16 @@ pub enum AlgorithmName {
     Mdbo,
     /// VRDBO, personalised.
     Vrdbo,
+    /// D-SOBA with second-order products, personalised.
+    DSobaSo,
+    /// D-SOBA with gradients only, personalised.
+    DSobaFo,
+    /// SPARKLE with EXTRA, personalised.
+    SparkleExtra,
+    /// SPARKLE with exact diffusion, personalised.
+    SparkleEd,
+    /// SPARKLE with gradient tracking, personalised.
+    SparkleGt,
     /// Decentralised gradient descent on one level.
     Dgd,
     /// Gradient tracking on one level.
@@ -74,11 +84,12 @@ pub struct About {
 /// What one node computes and sends in a round, with T inner and Q Hessian steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// ∇θ g.
+    /// ∇θ g; where gradients stand for products, ∇x g too.
     pub inner_gradients: &'static str,
     /// Hessian-vector products; the mean where their number is random.
     pub hessian_vectors: &'static str,
-    /// Hypergradients: ∇x f and a cross Jacobian-vector product each, with ∇θ f.
+    /// Hypergradients: ∇x f and a cross Jacobian-vector product each, with ∇θ f; two of the inner gradients may stand for that
+    /// product.
     pub hypergradients: &'static str,
     /// Vectors sent to each neighbour.
     pub vectors: &'static str,
@@ -123,6 +134,7 @@ impl Key {
 }
 
 const STEPS: &[Key] = &[Key::Alpha, Key::Beta, Key::Lambda];
+const LOOPLESS: &[Key] = &[Key::Alpha, Key::Beta, Key::Lambda, Key::Gamma];
 const ALL_STEPS: &[Key] = &[Key::Alpha, Key::Beta, Key::Lambda, Key::Gamma, Key::Tau];
 const RANDOM: &[(Key, &str)] = &[(Key::HessianSteps, "10"), (Key::Truncation, "random")];
 
@@ -135,7 +147,7 @@ const fn cost(inner: &'static str, hessian: &'static str, vectors: &'static str)
 
 impl AlgorithmName {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 15] = [
         Self::LopaLg,
         Self::LopaGt,
         Self::Spdb,
@@ -144,6 +156,11 @@ impl AlgorithmName {
         Self::Slam,
         Self::Mdbo,
         Self::Vrdbo,
+        Self::DSobaSo,
+        Self::DSobaFo,
+        Self::SparkleExtra,
+        Self::SparkleEd,
+        Self::SparkleGt,
         Self::Dgd,
         Self::Dsgt,
     ];
@@ -176,6 +193,11 @@ impl AlgorithmName {
             Self::Slam => "slam",
             Self::Mdbo => "mdbo",
             Self::Vrdbo => "vrdbo",
+            Self::DSobaSo => "d-soba-so",
+            Self::DSobaFo => "d-soba-fo",
+            Self::SparkleExtra => "sparkle-extra",
+            Self::SparkleEd => "sparkle-ed",
+            Self::SparkleGt => "sparkle-gt",
             Self::Dgd => "dgd",
             Self::Dsgt => "dsgt",
         }
@@ -279,6 +301,50 @@ impl AlgorithmName {
                 ),
                 cost: Cost { hypergradients: "2", ..cost("2", "Q-1", "2") },
                 ..Self::Mdbo.about()
+            },
+            Self::DSobaSo => About {
+                title: "D-SOBA-SO",
+                what: "no loops, a moving average of local hypergradients, adapt then combine",
+                source: "Kong, Zhu, Lu, Huang and Yuan, JMLR 26(240), 2025",
+                reconstruction: Some(
+                    "its personalised form, theta and v make local steps only; from its abstract, with the order of \
+                     steps of MA-SOBA, which it extends. The pseudo-code was not available",
+                ),
+                needs: LOOPLESS,
+                takes: &[],
+                cost: cost("1", "1", "1"),
+            },
+            Self::DSobaFo => About {
+                title: "D-SOBA-FO",
+                what: "D-SOBA-SO with differences of gradients for second-order products",
+                reconstruction: Some(
+                    "its personalised form, theta and v make local steps only; from its abstract, with the order of \
+                     steps of MA-SOBA, which it extends, and a step of the differences that suits floats. The \
+                     pseudo-code was not available",
+                ),
+                cost: cost("5", "0", "1"),
+                ..Self::DSobaSo.about()
+            },
+            Self::SparkleExtra => About {
+                title: "SPARKLE-EXTRA",
+                what: "no loops, a moving average of hypergradients, EXTRA",
+                source: "Zhu, Kong, Lu, Huang and Yuan, NeurIPS 2024",
+                reconstruction: Some(
+                    "its personalised form, theta and v make local steps only; from its abstract and the published \
+                     forms of EXTRA, exact diffusion and tracking. The pseudo-code was not available",
+                ),
+                ..Self::DSobaSo.about()
+            },
+            Self::SparkleEd => About {
+                title: "SPARKLE-ED",
+                what: "no loops, a moving average of hypergradients, exact diffusion",
+                ..Self::SparkleExtra.about()
+            },
+            Self::SparkleGt => About {
+                title: "SPARKLE-GT",
+                what: "no loops, a moving average of hypergradients, semi-ATC gradient tracking",
+                cost: cost("1", "1", "2"),
+                ..Self::SparkleExtra.about()
             },
             Self::Dgd => About {
                 title: "DGD",

@@ -10,6 +10,7 @@ use lopa_core::problem::{Point, Problem};
 use lopa_core::vector::add_scaled;
 
 use super::Truncation;
+use super::loopless::Loopless;
 use super::ma_dsbo::MaDsbo;
 use super::mdbo::Mdbo;
 use super::rule::{Ask, Variables};
@@ -35,6 +36,8 @@ pub(super) enum Estimate {
     MaDsbo(MaDsbo),
     /// As MDBO and VRDBO do.
     Mdbo(Mdbo),
+    /// As D-SOBA and SPARKLE do.
+    Loopless(Loopless),
 }
 
 impl Estimate {
@@ -58,6 +61,7 @@ impl Estimate {
             }
             Self::MaDsbo(method) => method.compute(own, ask),
             Self::Mdbo(method) => method.compute(own, ask),
+            Self::Loopless(method) => method.compute(own, ask),
         }
     }
 }

@@ -11,7 +11,7 @@ use lopa_core::vector::all_finite;
 
 use super::estimate::{approach, descend_from_zero};
 use super::rule::{Ask, Variables};
-use super::update::Updated;
+use super::update::{Updated, blend};
 
 /// z is the moving average; x moves by the one before, while the new one is in `delta`.
 #[derive(Debug, Clone, Copy)]
@@ -31,9 +31,7 @@ impl MaDsbo {
         let at = Point { x, theta };
         descend_from_zero(&mut oracles, at, self.lambda, self.hessian_steps, v, [a, b, c])?;
         oracles.hypergradient(at, v, delta);
-        for (delta, z) in delta.iter_mut().zip(&*z) {
-            *delta = z + self.gamma * (*delta - z);
-        }
+        blend(delta, self.gamma, z);
         if all_finite(delta) { Ok(()) } else { Err(Variable::Hypergradient) }
     }
 }

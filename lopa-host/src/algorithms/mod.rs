@@ -23,11 +23,21 @@
 //! | SLAM | θ -= β ∇θ g;  v by a Neumann series;  q += ½ (x - W x);  x = ½ (x + W x) - α (∇x f - J v) - q |
 //! | MDBO | at the old (x, θ): z += γ (∇x f - J v - z), u += γ' (∇θ g - u);  θ -= τ β u;  y = W y + z - z_old;  x += τ (W x - x - α y) |
 //! | VRDBO | the same with z = p + (1 - γ) (z - p') and u alike, p' on the same batches where the node was before |
+//! | D-SOBA | at the old (x, θ, v): θ -= β ∇θ g;  v -= λ (H v - ∇θ f);  z += γ (∇x f - J v - z);  x = W (x - α z_old) |
+//! | SPARKLE | θ -= β ∇θ g;  v -= λ (H v - ∇θ f);  z += γ (∇x f - J v - z);  then one of the next three |
+//! | … with EXTRA | q += ½ (x - W x);  x = ½ (x + W x) - α z - q |
+//! | … with exact diffusion | a = x - α z - q;  x = ½ (a + W a);  q += ½ (a - W a) |
+//! | … with tracking | y = W (y + z - z_old);  x = W x - α y |
 //! | DGD | θ = W θ - α ∇θ g, x fixed |
 //! | DSGT | y = W y + ∇θ g - ∇θ g_old;  θ = W θ - α y, x fixed |
 //!
 //! The Neumann series of Q terms is λ Σ_{q<Q} (I - λ H)^q ∇θ f, each H on a batch of its own; or, with random
 //! truncation, Q λ (I - λ H)^q ∇θ f for one q drawn below Q, which is the same on average.
+//!
+//! D-SOBA and SPARKLE are close to LoPA. D-SOBA differs from LoPA-LG in the step of x alone: W (x - α z) where LoPA-LG with
+//! τ = 1 would make W x - α z, which is the same where nodes agree. SPARKLE with tracking differs from LoPA-GT in three ways:
+//! each step uses the newest variables, y adapts before it combines, and there is no relaxation. EXTRA and exact diffusion
+//! remove the bias of local gradients as tracking does, but send one vector per round, not two.
 //!
 //! # Sources
 //!
@@ -36,6 +46,10 @@
 //!   (personal inner variables, one SGD step, a Q-loop with a Neumann series, a primal-dual method that amounts to
 //!   gradient tracking).
 //! - MA-DSBO, MDBO and VRDBO: see `ma_dsbo.rs` and `mdbo.rs`.
+//! - D-SOBA and SPARKLE: see `loopless.rs`, which also says what could be verified. EXTRA: Shi, Ling, Wu and Yin, SIAM Journal
+//!   on Optimization 25(2), 2015. Exact diffusion: Yuan, Ying, Zhao and Sayed, IEEE Transactions on Signal Processing 67(3),
+//!   2019. The forms of tracking are those of Alghunaim and Yuan, "A unified and refined convergence analysis for non-convex
+//!   decentralized learning", 2022.
 //! - Gossip-DSBO: Yang, Zhang and Wang, "Decentralized gossip-based stochastic bilevel optimization over communication
 //!   networks", NeurIPS 2022. A reconstruction of its personalised form: the original also sends its inner variable,
 //!   and averages of Jacobians and Hessians (n × p and p × p numbers) that it keeps over the rounds. With inner
@@ -54,6 +68,7 @@ mod catalogue;
 mod consensus;
 mod estimate;
 mod links;
+mod loopless;
 mod lopa;
 mod ma_dsbo;
 mod mdbo;

@@ -5,7 +5,7 @@ use lopa_core::checkpoint::CheckpointError;
 use lopa_core::draw::Draws;
 use lopa_core::node::{Divergence, NodeError, Variable};
 use lopa_core::oracles::{Evaluations, Oracles};
-use lopa_core::problem::{Dimensions, Problem};
+use lopa_core::problem::{Dimensions, Point, Problem};
 use lopa_core::vector::all_finite;
 
 use super::consensus::{Agreement, Consensus};
@@ -74,9 +74,15 @@ impl Rule {
             theta: zeros(inner, true),
             v: zeros(inner, !single_level),
             z: zeros(agreed, !(single_level && consensus == Consensus::Local)),
-            y: zeros(agreed, consensus == Consensus::Tracking),
+            y: zeros(
+                agreed,
+                matches!(consensus, Consensus::Tracking | Consensus::DiffusedTracking),
+            ),
             momentum: zeros(inner, mdbo),
-            dual: zeros(agreed, consensus == Consensus::Multipliers),
+            dual: zeros(
+                agreed,
+                matches!(consensus, Consensus::Multipliers | Consensus::ExactDiffusion),
+            ),
             old_x: if reduced { x.clone() } else { Vec::new() },
             old_theta: zeros(inner, reduced),
             delta: zeros(agreed, true),
@@ -92,6 +98,8 @@ pub(super) struct Ask<'a, P> {
     pub(super) round: u64,
     evaluations: &'a mut Evaluations,
     scratch: &'a mut Scratch,
+    /// Memory as long as what nodes agree on.
+    pub(super) spare: &'a mut [f32],
 }
 
 /// Memory that is free between calls.
@@ -127,7 +135,7 @@ pub(super) struct RuleNode<P> {
     evaluations: Evaluations,
     round: u64,
     own: Variables,
-    /// Room to mix in.
+    /// Room to work in, as long as what nodes agree on.
     room: Vec<f32>,
 }
 
@@ -156,6 +164,16 @@ impl<P: Problem> RuleNode<P> {
         Ok(Self { rule, problem, sampler, evaluations, round: 0, own, room })
     }
 
+    /// Whether its problem offers the gradient of g in x, which differences of gradients need.
+    pub(super) fn offers_gradient_in_x(&self) -> bool {
+        let Self { problem, sampler, own: Variables { x, theta, .. }, .. } = self;
+        let mut evaluations = Evaluations::default();
+        let mut workspace = vec![0.0; problem.dimensions().workspace];
+        let (mut inner, mut outer) = (vec![0.0; theta.len()], vec![0.0; x.len()]);
+        Oracles::new(problem, *sampler, 0, x, &mut evaluations, &mut workspace)
+            .add_gradients_for_products(Point { x, theta }, &mut inner, &mut outer)
+    }
+
     const fn diverged(round: u64, variable: Variable) -> NodeError {
         NodeError::Diverged(Divergence { round, variable })
     }
@@ -173,10 +191,12 @@ impl<P: Problem + Send + Sync> Member for RuleNode<P> {
     }
 
     fn compute(&mut self, scratch: &mut Scratch) -> Result<(), NodeError> {
-        let Self { rule, problem, sampler, evaluations, round, own, .. } = self;
-        let mut ask =
-            Ask { problem: &*problem, sampler: *sampler, round: *round, evaluations, scratch };
-        rule.estimate.compute(own, &mut ask).map_err(|variable| Self::diverged(*round, variable))
+        let Self { rule, problem, sampler, evaluations, round, own, room } = self;
+        let (problem, sampler, spare) = (&*problem, *sampler, &mut room[..]);
+        let mut ask = Ask { problem, sampler, round: *round, evaluations, scratch, spare };
+        let computed =
+            rule.estimate.compute(own, &mut ask).and_then(|()| rule.agreement.adapt(own));
+        computed.map_err(|variable| Self::diverged(*round, variable))
     }
 
     fn travelling(&self) -> [&[f32]; 2] {

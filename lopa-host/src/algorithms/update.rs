@@ -23,14 +23,19 @@ pub(super) fn descend(a: &mut [f32], step: f32, direction: &mut [f32], name: Var
     replace(a, direction, name)
 }
 
+/// Turns `new` into the moving average `a + weight * (new - a)`; `a` stays.
+pub(super) fn blend(new: &mut [f32], weight: f32, a: &[f32]) {
+    for (new, a) in new.iter_mut().zip(a) {
+        *new = a + weight * (*new - a);
+    }
+}
+
 /// `a += weight * (new - a)`, which for a weight of 1 is `new` to the bit; `new` ends as what a really changed by.
 ///
 /// Not as the weighted difference: what tracks the network's mean of a must see its roundings too.
 pub(super) fn average(a: &mut [f32], weight: f32, new: &mut [f32], name: Variable) -> Updated {
     if weight < 1.0 {
-        for (new, a) in new.iter_mut().zip(&*a) {
-            *new = a + weight * (*new - a);
-        }
+        blend(new, weight, a);
     }
     if !all_finite(new) {
         return Err(name);

@@ -33,13 +33,13 @@ impl Algorithms {
 
 fn list() -> String {
     let mut text =
-        String::from("name         inner gradients  Hessian-vector  vectors sent  what\n");
+        String::from("name           inner gradients  Hessian-vector  vectors sent  what\n");
     for name in AlgorithmName::ALL {
         let about = name.about();
         let (cost, mark) = (about.cost, if about.reconstruction.is_some() { " *" } else { "" });
         let _ = writeln!(
             text,
-            "{:<12} {:<16} {:<15} {:<13} {}{mark}",
+            "{:<14} {:<16} {:<15} {:<13} {}{mark}",
             name.word(),
             cost.inner_gradients,
             cost.hessian_vectors,

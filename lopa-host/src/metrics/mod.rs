@@ -76,7 +76,7 @@ metrics! {
     /// The same for test samples.
     TestAccuracy = "test_accuracy", "test accuracy", Linear,
         "fraction of test samples classified correctly";
-    /// How often a node evaluated ∇θ g; a mean over the nodes, like all counts.
+    /// How often a node evaluated ∇θ g, or ∇x g for lack of products; a mean over the nodes, like all counts.
     InnerGradients = "inner_gradients", "inner gradients", Linear,
         "inner gradients evaluated per node";
     /// How often a node evaluated ∇²θθ g · v.

@@ -300,6 +300,7 @@ impl Prepared {
             Ok(network) => Ok(network),
             Err(BuildError::Table(error)) => Err(error.into()),
             Err(BuildError::Network(error)) => Err(refused(error)),
+            Err(error @ BuildError::Gradient { .. }) => Err(RunError::Input(error.to_string())),
         }
     }
 

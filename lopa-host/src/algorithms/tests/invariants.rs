@@ -40,6 +40,7 @@ fn what_tracks_has_the_mean_of_what_it_tracks() {
         AlgorithmName::Spdb,
         AlgorithmName::Mdbo,
         AlgorithmName::Vrdbo,
+        AlgorithmName::SparkleGt,
         AlgorithmName::Dsgt,
     ] {
         let mut network = setting.build(&table(name));
@@ -55,7 +56,27 @@ fn what_tracks_has_the_mean_of_what_it_tracks() {
 }
 
 #[test]
-fn multipliers_of_consensus_add_up_to_nothing_and_steps_are_those_of_extra() {
+fn multipliers_of_consensus_add_up_to_nothing() {
+    let setting = Setting::new(1.0);
+    for name in [AlgorithmName::Slam, AlgorithmName::SparkleExtra, AlgorithmName::SparkleEd] {
+        let mut network = setting.build(&table(name));
+        for round in 0..200 {
+            network.step().unwrap();
+            let nodes = network.nodes();
+            assert_eq!(nodes[0].extra[0].0, "dual");
+            let dual = mean(nodes.iter().map(|node| node.extra[0].1));
+            assert!(dual.iter().all(|a| a.abs() < 1.0e-6), "{name}, round {round}: {dual:?}");
+        }
+        let nodes = network.nodes();
+        assert!(
+            nodes.iter().all(|node| node.extra[0].1.iter().any(|a| a.abs() > 1.0e-3)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn steps_of_slam_are_those_of_extra() {
     let setting = Setting::new(1.0);
     let table = table(AlgorithmName::Slam);
     let mut network = setting.build(&table);
@@ -67,9 +88,6 @@ fn multipliers_of_consensus_add_up_to_nothing_and_steps_are_those_of_extra() {
         let (pulls, xs) = (setting.pulls(&xs), xs.concat());
         network.step().unwrap();
         let nodes = network.nodes();
-        let dual = mean(nodes.iter().map(|node| node.extra[0].1));
-        assert_eq!(nodes[0].extra[0].0, "dual");
-        assert!(dual.iter().all(|a| a.abs() < 1.0e-6), "round {round}: {dual:?}");
         let flat = |of: fn(&NodeView<'_, _>) -> Vec<f32>| nodes.iter().flat_map(of);
         past.push((xs, pulls.concat(), flat(|node| node.z.unwrap().to_vec()).collect::<Vec<_>>()));
         let [.., (x0, pull0, z0), (x1, pull1, z1)] = &past[..] else { continue };
@@ -97,6 +115,12 @@ fn a_round_costs_what_is_said() {
         (AlgorithmName::Mdbo, [1, q - 1, 1, 1, 1], 2, 8),
         // Twice each, but for the first round.
         (AlgorithmName::Vrdbo, [2, 2 * q - 2, 2, 2, 2], 2, 8),
+        (AlgorithmName::DSobaSo, [1, 1, 1, 1, 1], 1, 4),
+        // Two gradients in θ and two in x for the products.
+        (AlgorithmName::DSobaFo, [5, 0, 0, 1, 1], 1, 4),
+        (AlgorithmName::SparkleExtra, [1, 1, 1, 1, 1], 1, 4),
+        (AlgorithmName::SparkleEd, [1, 1, 1, 1, 1], 1, 4),
+        (AlgorithmName::SparkleGt, [1, 1, 1, 1, 1], 2, 8),
         (AlgorithmName::Dgd, [1, 0, 0, 0, 0], 1, 3),
         (AlgorithmName::Dsgt, [1, 0, 0, 0, 0], 2, 6),
     ] {
@@ -170,7 +194,7 @@ fn storm_that_forgets_everything_is_momentum_that_does() {
 }
 
 /// A table for logistic regression, with chance in it wherever there can be.
-fn drawn(name: AlgorithmName) -> AlgorithmTable {
+pub(super) fn drawn(name: AlgorithmName) -> AlgorithmTable {
     let mut table = table(name);
     table.batch = Batch::Drawn(5);
     table.hessian_steps = table.hessian_steps.map(|_| 4);
@@ -180,20 +204,20 @@ fn drawn(name: AlgorithmName) -> AlgorithmTable {
 }
 
 /// Samples of two classes.
-fn shards() -> Vec<Shard> {
+pub(super) fn shards() -> Vec<Shard> {
     let recipe = Recipe { features: 5, relevant: 2, samples: 20, seed: 1 };
     (0..NODES).map(|node| recipe.shard(node)).collect()
 }
 
 /// A problem whose hypergradient is not zero where θ is.
-fn meta(shard: &Shard) -> Meta<'_, LogisticLoss> {
+pub(super) fn meta(shard: &Shard) -> Meta<'_, LogisticLoss> {
     let kind = LabelKind::Binary;
     let (train, validation) = (shard.train.samples(kind), shard.validation.samples(kind));
     Meta::new(train.unwrap(), validation.unwrap(), 2.0).unwrap()
 }
 
 /// Thirty rounds on batches of five.
-fn thirty_rounds<'p, P: Problem + Send + Sync + Debug + 'p>(
+pub(super) fn thirty_rounds<'p, P: Problem + Send + Sync + Debug + 'p>(
     problems: impl Iterator<Item = P>,
     table: &AlgorithmTable,
     seed: u64,

@@ -1,8 +1,10 @@
 //! Every algorithm on quadratics that differ from node to node: where it ends, and what holds on the way.
 
+mod differences;
 mod invariants;
 mod optimum;
 mod tables;
+mod written;
 
 use lopa_core::batch::Sampler;
 use lopa_core::network::Edge;
@@ -66,14 +68,23 @@ impl Setting {
         network
     }
 
+    /// W times vectors.
+    fn mixed(&self, vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let slices: Vec<&[f64]> = vectors.iter().map(|vector| &vector[..]).collect();
+        let pulls = self.pulls(&slices).into_iter().zip(vectors);
+        pulls
+            .map(|(pull, own)| pull.iter().zip(own).map(|(pull, own)| pull + own).collect())
+            .collect()
+    }
+
     /// What each node's neighbours pull its vector by: Σ_j w_ij (a_j - a).
-    fn pulls(&self, vectors: &[&[f32]]) -> Vec<Vec<f64>> {
+    fn pulls<A: Copy + Into<f64>>(&self, vectors: &[&[A]]) -> Vec<Vec<f64>> {
         let mut pulls: Vec<_> = vectors.iter().map(|vector| vec![0.0; vector.len()]).collect();
         for edge in &self.edges {
             let (own, other) = (edge.node as usize, edge.neighbour as usize);
             let pair = vectors[own].iter().zip(vectors[other]);
             for (pull, (own, other)) in pulls[own].iter_mut().zip(pair) {
-                *pull += f64::from(edge.weight) * (f64::from(*other) - f64::from(*own));
+                *pull += f64::from(edge.weight) * (Into::<f64>::into(*other) - (*own).into());
             }
         }
         pulls
