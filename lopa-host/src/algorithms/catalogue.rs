@@ -238,8 +238,9 @@ impl AlgorithmName {
                 what: "one inner step, a Neumann series, gradient tracking",
                 source: "Lu, Cui, Squillante, Kingsbury and Horesh, ICASSP 2022",
                 reconstruction: Some(
-                    "from descriptions by others; the printed algorithm was not available. There is a patent \
-                     application on the original, US 2024/0095515 A1",
+                    "from its abstract and descriptions by others, as the printed algorithm was not available. It is \
+                     called primal-dual there: with multipliers instead of tracking it would be what slam is here, \
+                     and send one vector per round, not two. A listing has it as patented, US 12,632,729 B2 (2026)",
                 ),
                 needs: STEPS,
                 takes: RANDOM,

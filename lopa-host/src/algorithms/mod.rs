@@ -42,9 +42,12 @@
 //! # Sources
 //!
 //! - SPDB: Lu, Cui, Squillante, Kingsbury and Horesh, "Decentralized bilevel optimization for personalized client
-//!   learning", ICASSP 2022. A reconstruction: its printed algorithm was not at hand, only what others say of it
-//!   (personal inner variables, one SGD step, a Q-loop with a Neumann series, a primal-dual method that amounts to
-//!   gradient tracking).
+//!   learning", ICASSP 2022. A reconstruction: of the original only the abstract was available, which calls it a stochastic
+//!   primal-dual framework. The rest (personal inner variables, one SGD step, a Q-loop with a Neumann series, gradient
+//!   tracking) is what the LoPA paper says about it. A primal-dual method that keeps a multiplier of consensus sends one vector
+//!   per round: read this way, SPDB would be what SLAM is here, with half the vectors and bytes that are charged to it. Its
+//!   counts of gradients and products would be the same. A listing of patents has the method as granted, US 12,632,729 B2 of
+//!   19 May 2026, from the application US 2024/0095515 A1; neither the register nor the text of the patent was checked.
 //! - MA-DSBO, MDBO and VRDBO: see `ma_dsbo.rs` and `mdbo.rs`.
 //! - D-SOBA and SPARKLE: see `loopless.rs`, which also says what could be verified. EXTRA: Shi, Ling, Wu and Yin, SIAM Journal
 //!   on Optimization 25(2), 2015. Exact diffusion: Yuan, Ying, Zhao and Sayed, IEEE Transactions on Signal Processing 67(3),
