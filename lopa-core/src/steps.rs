@@ -7,8 +7,8 @@
 /// // The paper's classification experiment.
 /// let steps = StepSizes::new(0.01, 0.01, 0.008, 0.4, 0.4)?;
 /// assert_eq!(steps.gamma(), 0.4);
-/// let error = StepSizes::new(0.01, 0.01, 0.008, 1.0, 0.4).unwrap_err();
-/// assert_eq!(error.to_string(), "gamma = 1 is out of range: 0 < gamma < 1 is needed");
+/// let error = StepSizes::new(0.01, 0.01, 0.008, 1.5, 0.4).unwrap_err();
+/// assert_eq!(error.to_string(), "gamma = 1.5 is out of range: 0 < gamma <= 1 is needed");
 /// # Ok::<(), StepSizeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +28,8 @@ impl StepSizes {
     ///
     /// # Errors
     /// Names the first one that is out of range: `alpha`, `beta` and `lambda` must be positive, `gamma` and
-    /// `tau` between 0 and 1, all finite.
+    /// `tau` positive and at most 1, all finite. The paper wants them below 1; at 1 there is no momentum, or no
+    /// relaxation, which is of use to measure what these two are worth.
     pub fn new(
         alpha: f32,
         beta: f32,
@@ -39,12 +40,12 @@ impl StepSizes {
         let positive = [("alpha", alpha), ("beta", beta), ("lambda", lambda)];
         for (name, value) in positive {
             if !(value > 0.0 && value.is_finite()) {
-                return Err(StepSizeError { name, value, below: None });
+                return Err(StepSizeError { name, value, most: None });
             }
         }
         for (name, value) in [("gamma", gamma), ("tau", tau)] {
-            if !(value > 0.0 && value < 1.0) {
-                return Err(StepSizeError { name, value, below: Some(1.0) });
+            if !(value > 0.0 && value <= 1.0) {
+                return Err(StepSizeError { name, value, most: Some(1.0) });
             }
         }
         Ok(Self { alpha, beta, lambda, gamma, tau })
@@ -90,16 +91,16 @@ pub struct StepSizeError {
     pub name: &'static str,
     /// The value it has.
     pub value: f32,
-    /// The bound it must stay below, besides being positive and finite.
-    pub below: Option<f32>,
+    /// The largest value it may have, besides being positive and finite.
+    pub most: Option<f32>,
 }
 
 impl core::fmt::Display for StepSizeError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { name, value, below } = self;
-        match below {
+        let Self { name, value, most } = self;
+        match most {
             None => write!(f, "{name} = {value} is out of range: it must be positive and finite"),
-            Some(b) => write!(f, "{name} = {value} is out of range: 0 < {name} < {b} is needed"),
+            Some(b) => write!(f, "{name} = {value} is out of range: 0 < {name} <= {b} is needed"),
         }
     }
 }
@@ -144,11 +145,12 @@ mod tests {
                 let mut steps = good;
                 steps[i] = bad;
                 let error = build(steps).unwrap_err();
-                assert_eq!((error.name, error.below.is_some()), (name, i >= 3));
+                assert_eq!((error.name, error.most.is_some()), (name, i >= 3));
                 assert!(error.to_string().contains(name));
             }
         }
-        assert_eq!(build([0.1, 0.1, 0.1, 1.0, 0.5]).unwrap_err().name, "gamma");
-        assert_eq!(build([0.1, 0.1, 0.1, 0.5, 1.0]).unwrap_err().name, "tau");
+        assert!(build([0.1, 0.1, 0.1, 1.0, 1.0]).is_ok());
+        assert_eq!(build([0.1, 0.1, 0.1, 1.01, 0.5]).unwrap_err().name, "gamma");
+        assert_eq!(build([0.1, 0.1, 0.1, 0.5, 1.01]).unwrap_err().name, "tau");
     }
 }

@@ -99,7 +99,7 @@ fn a_number_out_of_range() {
     place.refuses("alpha = 0.3", "alpha = \"small\"", "expected a number");
     place.refuses("[run]", "[run]\nper_node = 1", "expected true or false");
     place.refuses("alpha = 0.3", "alpha = -0.3", "alpha = -0.3 is out of range");
-    place.refuses("gamma = 0.3", "gamma = 1.0", "0 < gamma < 1 is needed");
+    place.refuses("gamma = 0.3", "gamma = 1.1", "0 < gamma <= 1 is needed");
     place.refuses("nodes = 4", "nodes = 0", "at least one node");
     place.refuses("x0 = -3.0", "x0 = { random = inf }", "x0 is infinite or NaN");
     place.refuses("x0 = -3.0", "x0 = { random = -0.1 }", "must be above 0");

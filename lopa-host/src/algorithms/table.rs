@@ -196,7 +196,7 @@ impl AlgorithmTable {
         }
         for key in [Key::Alpha, Key::Beta, Key::Lambda] {
             if let Some(value) = self.step(key).filter(|a| !(*a > 0.0 && a.is_finite())) {
-                return Err(StepSizeError { name: key.name(), value, below: None }.into());
+                return Err(StepSizeError { name: key.name(), value, most: None }.into());
             }
         }
         // Unlike LoPA's proofs, these methods allow 1 itself.

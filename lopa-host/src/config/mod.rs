@@ -175,6 +175,10 @@ impl Experiment {
                 "the table data has no effect on a quadratic, which has no samples: remove it",
             ),
             (
+                matches!(self.problem, ProblemTable::Quadratic { condition, .. } if !(1.0..=1e6).contains(&condition)),
+                "problem.condition is out of range: it must be from 1 to 1000000",
+            ),
+            (
                 run.arithmetic == Arithmetic::Integer
                     && matches!(self.problem, ProblemTable::Quadratic { .. }),
                 "run.arithmetic = \"integer\" has no effect on a quadratic, which has no samples: remove it",
@@ -344,7 +348,7 @@ mod tests {
             ("nodes = 4", "nodes = 4\ntopolgy = \"ring\"", "did you mean `topology`?"),
             ("\"logistic\"", "\"logistics\"", "did you mean `logistic`?"),
             ("\"lopa-gt\"", "\"lopa-tg\"", "did you mean `lopa-gt`?"),
-            ("gamma = 0.3", "gamma = 1.0", "gamma = 1 is out of range: 0 < gamma < 1 is needed"),
+            ("gamma = 0.3", "gamma = 1.1", "gamma = 1.1 is out of range: 0 < gamma <= 1 is needed"),
             ("alpha = 0.1", "alpha = -0.1", "algorithm.alpha = -0.1 is out of range"),
             ("nodes = 4", "nodes = 0", "at least one node"),
             ("nodes = 4", "nodes = -4", "invalid value: integer `-4`"),
