@@ -13,7 +13,7 @@ use lopa_host::data::{Shard, synthetic::Recipe};
 use lopa_host::network::Simulation;
 use lopa_host::topology::Topology;
 
-const RECIPE: Recipe = Recipe { features: 8, relevant: 2, samples: 20, seed: 1 };
+const RECIPE: Recipe = Recipe { features: 8, relevant: 2, samples: 20, alike: false, seed: 1 };
 const NODES: u32 = 500;
 
 /// What the current thread has allocated.

@@ -14,8 +14,7 @@ const ROUNDS: u64 = 400;
 /// Short, because these tests wait for it. On a busy machine more nodes are declared dead, but they return, and the result
 /// is the same.
 const SILENCE: Duration = Duration::from_secs(10);
-const RECIPE: QuadraticRecipe =
-    QuadraticRecipe { outer: 6, inner: 4, heterogeneity: 1.0, seed: 11 };
+const RECIPE: QuadraticRecipe = QuadraticRecipe::new(6, 4, 1.0, 11);
 
 fn ring() -> Prepared {
     let QuadraticRecipe { outer, inner, seed, .. } = RECIPE;

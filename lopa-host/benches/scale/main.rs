@@ -173,7 +173,7 @@ fn report() -> Outcome<Report> {
 /// The mean round of a ring.
 fn measure(size: Size) -> Outcome<Cost> {
     let Size { nodes, features, samples, batch } = size;
-    let recipe = Recipe { features, relevant: 4, samples, seed: 1 };
+    let recipe = Recipe { features, relevant: 4, samples, alike: false, seed: 1 };
     let shard = |node| Shard { test: None, ..recipe.shard(node) };
     let shards: Vec<Shard> = (0..nodes).map(shard).collect();
     let problems = shards.iter().map(Shard::logistic).collect::<Result<Vec<_>, _>>()?;

@@ -48,7 +48,7 @@ pub enum BuildError {
 /// use lopa_host::quadratics::QuadraticRecipe;
 /// use lopa_host::topology::Topology;
 ///
-/// let recipe = QuadraticRecipe { outer: 3, inner: 2, heterogeneity: 1.0, seed: 1 };
+/// let recipe = QuadraticRecipe::new(3, 2, 1.0, 1);
 /// let data: Vec<_> = (0..4).map(|node| recipe.node(node)).collect();
 /// let problems = data.iter().map(|data| data.problem()).collect::<Result<Vec<_>, _>>()?;
 /// let table: AlgorithmTable = toml::from_str(

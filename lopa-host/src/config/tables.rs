@@ -60,6 +60,15 @@ pub enum ProblemTable {
         /// How much nodes differ: 0 not at all, 1 as much as they have in common.
         #[serde(default = "unit")]
         heterogeneity: f32,
+        /// How much their inner goals differ, if not as much as the rest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inner_goals: Option<f32>,
+        /// How much their outer goals differ, if not as much as the rest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outer_goals: Option<f32>,
+        /// The largest curvature of inner problems with a heterogeneity of 1; the smallest is about 1.
+        #[serde(default = "two", skip_serializing_if = "is_two")]
+        condition: f32,
     },
 }
 
@@ -228,6 +237,13 @@ const fn ring() -> Kind {
 }
 const fn unit() -> f32 {
     1.0
+}
+const fn two() -> f32 {
+    2.0
+}
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+fn is_two(condition: &f32) -> bool {
+    *condition == two()
 }
 const fn one() -> u64 {
     1

@@ -54,6 +54,9 @@ pub struct DataTable {
     pub features: Option<usize>,
     /// For synthetic data: how many of them matter, 4 if not given.
     pub relevant: Option<usize>,
+    /// Synthetic data only: whether labels depend on them in the same way on every node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alike: Option<bool>,
 }
 
 /// Where samples come from; written as in a file.
@@ -138,7 +141,8 @@ impl DataTable {
     #[must_use]
     pub fn recipe(&self, seed: u64) -> Recipe {
         let (features, relevant) = (self.features.unwrap_or(24), self.relevant.unwrap_or(4));
-        Recipe { features, relevant, samples: self.samples.unwrap_or(40), seed }
+        let (samples, alike) = (self.samples.unwrap_or(40), self.alike.unwrap_or(false));
+        Recipe { features, relevant, samples, alike, seed }
     }
 
     /// Whether nothing is said about samples, except that they are synthetic.
@@ -192,6 +196,7 @@ impl DataTable {
             ("intercept", self.intercept.is_some(), !made),
             ("features", self.features.is_some(), made),
             ("relevant", self.relevant.is_some(), made),
+            ("alike", self.alike.is_some(), made),
         ];
         let Some((key, ..)) = keys.into_iter().find(|(_, given, used)| *given && !used) else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! Data with a known truth: all labels depend on the same few features, on each node in a different way.
+//! Data with a known truth: all labels depend on the same few features, on each node in a different way unless nodes are
+//! to be alike.
 
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub struct Recipe {
     pub relevant: usize,
     /// Training samples per node; as many for validation, and ten times as many for the test.
     pub samples: usize,
+    /// Whether labels depend on them in the same way on every node.
+    pub alike: bool,
     /// The seed.
     pub seed: u64,
 }
@@ -43,7 +46,8 @@ impl Recipe {
 
     fn shard_with(&self, node: u32, classes: &Arc<[Class]>) -> Shard {
         let draws = Draws { seed: self.seed, node };
-        let mut truth = draws.stream(0, purposes::SYNTHETIC_TRUTH);
+        let owner = if self.alike { u32::MAX } else { node };
+        let mut truth = Draws { seed: self.seed, node: owner }.stream(0, purposes::SYNTHETIC_TRUTH);
         let weights: Vec<f32> = (0..self.relevant.min(self.features))
             .map(|_| if truth.unit() < 0.5 { -1.0 } else { 1.0 } * (1.0 + truth.unit()))
             .collect();
@@ -76,7 +80,7 @@ mod tests {
 
     #[test]
     fn shards_are_different_and_repeatable() {
-        let recipe = Recipe { features: 6, relevant: 2, samples: 20, seed: 5 };
+        let recipe = Recipe { features: 6, relevant: 2, samples: 20, alike: false, seed: 5 };
         assert_eq!(recipe.shard(3), recipe.shard(3));
         assert_ne!(recipe.shard(3), recipe.shard(4));
         let shard = recipe.shard(3);
@@ -84,5 +88,9 @@ mod tests {
         assert_eq!(shard.test.as_ref().unwrap().len(), 200);
         assert!(shard.logistic().is_ok());
         assert_eq!(recipe.shards(5)[3], shard);
+        // Nodes that are alike have other samples of the same kind.
+        let alike = Recipe { alike: true, ..recipe };
+        assert_ne!(alike.shard(3).train, alike.shard(4).train);
+        assert_ne!(alike.shard(3).train, shard.train);
     }
 }

@@ -45,7 +45,7 @@ pub struct Measurement {
 /// use lopa_host::network::Simulation;
 /// use lopa_host::topology::Topology;
 ///
-/// let recipe = Recipe { features: 4, relevant: 2, samples: 30, seed: 1 };
+/// let recipe = Recipe { features: 4, relevant: 2, samples: 30, alike: false, seed: 1 };
 /// let shards: Vec<_> = (0..3).map(|node| recipe.shard(node)).collect();
 /// let problems = shards.iter().map(|s| s.logistic()).collect::<Result<Vec<_>, _>>()?;
 /// let steps = StepSizes::new(0.1, 0.1, 0.1, 0.3, 0.5)?;

@@ -23,8 +23,24 @@ impl Material {
     /// Reads the data and deals them out.
     pub(super) fn load(experiment: &Experiment) -> Result<Self, RunError> {
         let (nodes, seed) = (experiment.network.nodes, experiment.run.seed);
-        if let ProblemTable::Quadratic { outer, inner, heterogeneity } = experiment.problem {
-            let recipe = QuadraticRecipe { outer, inner, heterogeneity, seed };
+        if let ProblemTable::Quadratic {
+            outer,
+            inner,
+            heterogeneity,
+            inner_goals,
+            outer_goals,
+            condition,
+        } = experiment.problem
+        {
+            let recipe = QuadraticRecipe {
+                outer,
+                inner,
+                heterogeneity,
+                inner_goals,
+                outer_goals,
+                condition,
+                seed,
+            };
             let (n, p) = (outer as u128, inner as u128);
             let floats = n.saturating_mul(p).saturating_add(3 * n + 4 * p);
             super::check_memory(floats.saturating_mul(nodes.into()), nodes as usize, || {

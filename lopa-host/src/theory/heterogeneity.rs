@@ -217,7 +217,7 @@ mod tests {
     fn equal_nodes_have_no_heterogeneity_and_others_that_of_the_closed_form() {
         let x = [0.3, -0.2, 0.4];
         for heterogeneity in [0.0, 1.0] {
-            let recipe = QuadraticRecipe { outer: 3, inner: 2, heterogeneity, seed: 4 };
+            let recipe = QuadraticRecipe::new(3, 2, heterogeneity, 4);
             let data: Vec<_> = (0..4).map(|node| recipe.node(node)).collect();
             let problems: Vec<_> = data.iter().map(|data| data.problem().unwrap()).collect();
             let found = Heterogeneity::measure(&problems.iter().collect::<Vec<_>>(), &x).unwrap();
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn batches_four_times_as_large_have_a_quarter_of_the_variance() {
-        let recipe = Recipe { features: 4, relevant: 2, samples: 60, seed: 1 };
+        let recipe = Recipe { features: 4, relevant: 2, samples: 60, alike: false, seed: 1 };
         let shards: Vec<_> = (0..3).map(|node| recipe.shard(node)).collect();
         let problems: Vec<_> = shards.iter().map(|shard| shard.logistic().unwrap()).collect();
         let all: Vec<_> = problems.iter().collect();

@@ -86,7 +86,7 @@ mod tests {
             (0..24).zip([(1, 1), (3, 2), (2, 5), (4, 4)].into_iter().cycle())
         {
             let heterogeneity = [0.1, 1.0, 4.0][seed as usize % 3];
-            let recipe = QuadraticRecipe { outer, inner, heterogeneity, seed };
+            let recipe = QuadraticRecipe::new(outer, inner, heterogeneity, seed);
             let data: Vec<_> = (0..5).map(|node| recipe.node(node)).collect();
             let problems: Vec<_> = data.iter().map(|data| data.problem().unwrap()).collect();
             let problems: Vec<_> = problems.iter().collect();

@@ -205,7 +205,7 @@ pub(super) fn drawn(name: AlgorithmName) -> AlgorithmTable {
 
 /// Samples of two classes.
 pub(super) fn shards() -> Vec<Shard> {
-    let recipe = Recipe { features: 5, relevant: 2, samples: 20, seed: 1 };
+    let recipe = Recipe { features: 5, relevant: 2, samples: 20, alike: false, seed: 1 };
     (0..NODES).map(|node| recipe.shard(node)).collect()
 }
 

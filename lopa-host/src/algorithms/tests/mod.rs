@@ -48,7 +48,7 @@ struct Setting {
 
 impl Setting {
     fn new(heterogeneity: f32) -> Self {
-        let recipe = QuadraticRecipe { outer: 4, inner: 3, heterogeneity, seed: 3 };
+        let recipe = QuadraticRecipe::new(4, 3, heterogeneity, 3);
         let data = (0..NODES).map(|node| recipe.node(node)).collect();
         Self { data, edges: Topology::ring(NODES).metropolis() }
     }
