@@ -94,6 +94,7 @@ impl<'a> Meter<'a> {
     ) -> Vec<Option<f64>> {
         let Totals { sent, traffic, seconds, single_level } = totals;
         let own = self.own(nodes, &self.metrics);
+        let at_mean = self.at_mean(nodes);
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
         let exact = |of: fn(&Measurement) -> f64| exact.as_ref().map(of);
@@ -102,15 +103,18 @@ impl<'a> Meter<'a> {
             let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
             (!nodes.is_empty()).then(|| sum as f64 / nodes.len() as f64)
         };
+        let averaged = |all: &[[Option<f64>; 5]], metric: Metric| {
+            let sum = all.iter().map(|own| own[place(metric)]).sum::<Option<f64>>();
+            sum.map(|sum| sum / all.len().max(1) as f64)
+        };
         let value = |metric: &Metric| match metric {
             Metric::OuterLoss
             | Metric::InnerLoss
             | Metric::TrainAccuracy
             | Metric::ValidationAccuracy
-            | Metric::TestAccuracy => {
-                let sum = own.iter().map(|own| own[place(*metric)]).sum::<Option<f64>>();
-                sum.map(|sum| sum / own.len().max(1) as f64)
-            }
+            | Metric::TestAccuracy => averaged(&own, *metric),
+            Metric::OuterLossAtMean => averaged(&at_mean, Metric::OuterLoss),
+            Metric::TestAccuracyAtMean => averaged(&at_mean, Metric::TestAccuracy),
             Metric::Consensus if single_level => Some(consensus(nodes, |node| node.theta)),
             Metric::Consensus => Some(consensus(nodes, |node| node.x)),
             Metric::Tracking => tracking(nodes),
@@ -170,6 +174,22 @@ impl<'a> Meter<'a> {
             (problem, State { round, epoch: Epoch::FIRST, x, theta, v, z, y })
         });
         Exact::default().measure(nodes).ok()
+    }
+
+    /// Every node's loss and accuracy at the network's mean of x, as far as they are wanted.
+    fn at_mean(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Vec<[Option<f64>; 5]> {
+        let wanted = [
+            (Metric::OuterLossAtMean, Metric::OuterLoss),
+            (Metric::TestAccuracyAtMean, Metric::TestAccuracy),
+        ];
+        let wanted = wanted.iter().filter(|(metric, _)| self.metrics.contains(metric));
+        let wanted: Vec<Metric> = wanted.map(|(_, own)| *own).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let x: Vec<f32> = mean(nodes.iter().map(|node| node.x)).iter().map(|a| *a as f32).collect();
+        let at = nodes.iter().map(|node| NodeView { x: &x, ..node.clone() });
+        self.own(&at.collect::<Vec<_>>(), &wanted)
     }
 
     /// Every node's own values as far as they are wanted, in the order of the nodes.

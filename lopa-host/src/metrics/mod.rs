@@ -76,6 +76,12 @@ metrics! {
     /// The same for test samples.
     TestAccuracy = "test_accuracy", "test accuracy", Linear,
         "fraction of test samples classified correctly";
+    /// The mean of f_i at the mean of x and the node's own θ: nodes that disagree gain nothing.
+    OuterLossAtMean = "outer_loss_at_mean", "outer loss at the mean of x", Logarithmic,
+        "mean over the nodes of f at the network's mean of x and the node's own theta";
+    /// The fraction of test samples classified correctly at the same points.
+    TestAccuracyAtMean = "test_accuracy_at_mean", "test accuracy at the mean of x", Linear,
+        "fraction of test samples classified correctly with the network's mean of x and the node's own theta";
     /// How often a node evaluated ∇θ g, or ∇x g for lack of products; a mean over the nodes, like all counts.
     InnerGradients = "inner_gradients", "inner gradients", Linear,
         "inner gradients evaluated per node";
@@ -168,7 +174,10 @@ impl Metric {
     #[must_use]
     pub const fn sign(self) -> f64 {
         match self {
-            Self::TrainAccuracy | Self::ValidationAccuracy | Self::TestAccuracy => 1.0,
+            Self::TrainAccuracy
+            | Self::ValidationAccuracy
+            | Self::TestAccuracy
+            | Self::TestAccuracyAtMean => 1.0,
             _ => -1.0,
         }
     }
