@@ -63,6 +63,15 @@ pub struct Record {
     rows: Vec<Vec<Option<f64>>>,
 }
 
+/// The cost of reaching a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// The cost when it was reached; if it never was, all that was spent, a lower bound.
+    pub spent: f64,
+    /// Whether it was reached.
+    pub reached: bool,
+}
+
 /// Why a CSV file is not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
@@ -84,6 +93,19 @@ impl Record {
     pub fn push(&mut self, mut row: Vec<Option<f64>>) {
         row.resize(self.columns.len(), None);
         self.rows.push(row);
+    }
+
+    /// The same table with some of its columns only.
+    #[must_use]
+    pub fn only(&self, kept: impl Fn(&str) -> bool) -> Self {
+        let kept: Vec<bool> = self.columns.iter().map(|column| kept(&column.name)).collect();
+        fn those<T: Clone>(all: &[T], kept: &[bool]) -> Vec<T> {
+            all.iter().zip(kept).filter(|(_, kept)| **kept).map(|(one, _)| one.clone()).collect()
+        }
+        Self {
+            columns: those(&self.columns, &kept),
+            rows: self.rows.iter().map(|row| those(row, &kept)).collect(),
+        }
     }
 
     /// Keeps the rows for which `keep` is true.
@@ -138,6 +160,17 @@ impl Record {
         let taken = &values[from..];
         let sum = taken.iter().copied().sum::<Option<f64>>()?;
         (!taken.is_empty()).then(|| sum / taken.len() as f64)
+    }
+
+    /// The cost of first reaching `target` in the column `name`, counted in the column `along`; none if nothing was
+    /// recorded. `sign` is 1 where larger values are better, otherwise -1.
+    #[must_use]
+    pub fn cost(&self, name: &str, sign: f64, target: f64, along: &str) -> Option<Cost> {
+        let (values, spent) = (self.values(name)?, self.values(along)?);
+        let there = |value: &Option<f64>| value.is_some_and(|a| sign * a >= sign * target);
+        let row = values.iter().position(there);
+        let spent = row.map_or(spent.last(), |row| spent.get(row)).copied().flatten()?;
+        Some(Cost { spent, reached: row.is_some() })
     }
 
     /// The table as a CSV file, with numbers that read back to the same bits.

@@ -46,11 +46,11 @@ fn a_study_writes_its_report_records_and_verdict() {
         serde_json::from_slice(&fs::read(folder.join("study.json")).unwrap()).unwrap();
     assert_eq!((study["seeds"].as_u64(), study["quick"].as_bool()), (Some(3), Some(true)));
     let verdict = study["verdict"].as_str().unwrap();
-    assert!(["holds", "partly", "does-not-hold"].contains(&verdict), "{verdict}");
+    assert!(["holds", "partly", "undecided", "does-not-hold"].contains(&verdict), "{verdict}");
     let records = fs::read_to_string(folder.join("records.csv")).unwrap();
     assert!(records.starts_with("arm,seed,iteration,"), "{records}");
-    // Eight arms, three seeds, the start and twenty recorded rounds.
-    assert_eq!(records.lines().count(), 1 + 8 * 3 * 21);
+    // Sixteen arms, three seeds, the start and twenty recorded rounds.
+    assert_eq!(records.lines().count(), 1 + 16 * 3 * 21);
     assert!(folder.join("figures/rate-hypergradient-0.svg").is_file());
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(
@@ -73,8 +73,9 @@ fn a_study_writes_its_report_records_and_verdict() {
 /// A study that needs no data, with everything a study can have.
 pub const OWN: &str = r#"
 title = "Two [ways] | one"
-claim = "a is better"
+claim = "a [is] | better"
 place = "nowhere"
+reason = { undecided = "nothing differs" }
 notes = ["A note."]
 against = ["iteration"]
 figures = ["outer_loss"]
@@ -90,10 +91,11 @@ case = [
   { name = "K = 9", at = 9, set = { run = { iterations = 9 } } },
   { name = "K = 18", at = 18, set = { run = { iterations = 18 }, data = { samples = 30 } } },
 ]
-check = [{ rule = "better", metric = "outer_loss", who = "a, K = 9", than = "a, K = 9" }]
+check = [{ rule = "better", value = { metric = "outer_loss" }, who = "a, K = 9", than = "a, K = 9" }]
 aside = [
-  { rule = "rate", metric = "inner_loss", who = "a", power = 100.0 },
-  { rule = "rate", metric = "inner_loss", who = "b", power = -100.0 },
+  { rule = "rate", value = { metric = "inner_loss" }, who = "a", power = 100.0 },
+  { rule = "rate", value = { metric = "inner_loss" }, who = "b", power = -100.0 },
+  { rule = "sooner", metric = "outer_loss", targets = [100.0, 0.0], along = "seconds", who = ["a, K = 9"], than = ["b, K = 9"] },
 ]
 [base]
 network = { nodes = 4 }
@@ -130,21 +132,37 @@ fn asides_are_shown_but_do_not_count() {
     assert!(output.status.success(), "{}", said(&output));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     // No arm is better than itself; the asides disagree.
-    assert!(printed.starts_with("my own: partly\n  a, K = 9 has a better"), "{printed}");
-    for (arm, verdict) in [("a", ": holds"), ("b", ": does not hold")] {
-        let aside = format!("  also measured, {arm}: inner loss");
-        let line = printed.lines().find(|line| line.starts_with(&aside));
-        assert!(line.is_some_and(|line| line.ends_with(verdict)), "{printed}");
+    assert!(
+        printed
+            .starts_with("my own: undecided\n  undecided: a factor of 1 (1 to 1, 2 seeds): a, K"),
+        "{printed}"
+    );
+    for (arm, verdict) in [("a", "  holds: "), ("b", "  does not hold: ")] {
+        let aside = format!(": also measured, {arm}: inner loss");
+        let line = printed.lines().find(|line| line.contains(&aside));
+        assert!(line.is_some_and(|line| line.starts_with(verdict)), "{printed}");
     }
+    assert!(printed.contains("on this machine, a, K = 9 needs fewer seconds"), "{printed}");
     let folder = dir.path().join("o/my own");
     let study: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("study.json")).unwrap()).unwrap();
     assert_eq!(study["findings"].as_array().unwrap().len(), 1);
     assert_eq!(study["asides"][1]["verdict"], "does-not-hold");
-    assert_eq!(
-        (&study["steps"][3]["arm"], &study["steps"][3]["trials"]),
-        (&"b, K = 18".into(), &4.into())
-    );
+    let steps = &study["steps"][3];
+    assert_eq!((&steps["arm"], &steps["trials"]), (&"b, K = 18".into(), &4.into()));
+    // One search per seed.
+    assert_eq!(steps["found"].as_array().map(Vec::len), Some(2));
+    // What depends on the machine is not in the files that repeat.
+    let run: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap();
+    assert_eq!(run["timed"].as_array().map(Vec::len), Some(1));
+    assert!(run["machine"].as_str().is_some_and(|machine| machine.contains("thread")), "{run}");
+    let seconds = fs::read_to_string(folder.join("seconds.csv")).unwrap();
+    assert!(seconds.starts_with("arm,seed,iteration,seconds\n"), "{seconds}");
+    for file in ["records.csv", "study.json", "section.md"] {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        assert!(!text.contains("seconds"), "{file}: {text}");
+    }
     let figures = ["labels-0", "labels-1", "rate-inner_loss-0", "outer_loss-iteration-1"];
     for figure in figures {
         for ending in ["svg", "png"] {
@@ -162,7 +180,8 @@ fn asides_are_shown_but_do_not_count() {
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     for part in [
         "Also measured; not counted",
-        "Step sizes, the best of a search",
+        "Step sizes that the searches found",
+        "In seconds, on the machine that ran it",
         "<table class=\"prose\">",
         "Labels, K = 9",
     ] {
@@ -173,10 +192,10 @@ fn asides_are_shown_but_do_not_count() {
     whole(&dir.path().join("o"), &all);
     whole(&folder, &section);
     for part in [
-        "| [Two \\[ways\\] \\| one](#my-own) | a is better | partly |",
-        "\n**Verdict: partly** (whole form, 2 seeds).\n",
-        "\nAlso measured; not counted in the verdict:\n\n| question | answer | verdict |\n|---|---|---|\n| a: inner loss",
-        "| arm | alpha | beta | lambda | gamma | tau | trials |\n|---|---|---|---|---|---|---|\n| a, K = 9 | 0.",
+        "| [a \\[is\\] \\| better](#my-own) | nowhere | a factor of 1 | undecided | nothing differs |",
+        "\n**Verdict: undecided** (whole form, 2 seeds).\n\nnothing differs\n\n",
+        "\nAlso measured; not counted in the verdict:\n\n| effect | claim | verdict |\n|---|---|---|\n| K^",
+        "| arm | alpha | beta | lambda | gamma | tau | searches × trials |\n|---|---|---|---|---|---|---|\n| a, K = 9 | 0.",
         "lopa paper 'my own.toml' --data DIR --out DIR",
         "\n## Where the paper is silent, ambiguous or wrong\n",
     ] {

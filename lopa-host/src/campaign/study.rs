@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::{CampaignError, Trial, Tune};
+use crate::algorithms::AlgorithmTable;
 use crate::config::Experiment;
 use crate::record::Record;
 use crate::report::{self, Figure};
@@ -24,6 +25,8 @@ pub struct Arm {
     pub at: Option<f64>,
     /// How its step sizes are searched for; none if they are the file's.
     pub search: Option<Tune>,
+    /// What the searches found, one per seed: tuning is luck, so every measured seed has a search of its own.
+    pub found: Vec<AlgorithmTable>,
     /// What is run.
     pub experiment: Experiment,
 }
@@ -31,7 +34,7 @@ pub struct Arm {
 /// Every arm's records, one per seed in the order of seeds; `None` where the run diverged.
 pub type Results = BTreeMap<String, Vec<Option<Record>>>;
 
-/// The trials of every arm whose step sizes were searched for.
+/// The trials of every search, named after its arm and numbered from 1.
 pub type Searches = Vec<(String, Vec<Trial>)>;
 
 /// What a study runs.
@@ -84,14 +87,15 @@ impl Plan {
         Ok(Some(Measured { arms: self.arms, searches, results, labels }))
     }
 
-    /// Gives every arm the best step sizes of its search.
+    /// Gives every arm the best step sizes of a search, for each of its seeds.
     fn tune(
         &mut self,
         stop: &AtomicBool,
         observe: &(impl Fn(Progress) + Sync),
     ) -> Result<Option<Searches>, CampaignError> {
         let searches = self.arms.iter().filter_map(|arm| arm.search.as_ref());
-        let all = searches.flat_map(Tune::rungs).map(|(trials, _)| trials as u64).sum();
+        let once: u64 = searches.flat_map(Tune::rungs).map(|(trials, _)| trials as u64).sum();
+        let all = once * u64::from(self.seeds);
         let done = AtomicU64::new(0);
         let tick = || {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -100,14 +104,17 @@ impl Plan {
         let mut found = Vec::new();
         for arm in &mut self.arms {
             let Some(search) = &arm.search else { continue };
-            let trials = search.run(stop, tick).map_err(|error| error.of(&arm.name))?;
-            if stop.load(Ordering::Relaxed) {
-                return Ok(None);
+            for number in 0..self.seeds {
+                let trials =
+                    search.numbered(number).run(stop, tick).map_err(|error| error.of(&arm.name))?;
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                let best = trials.first().filter(|best| best.value.is_some());
+                let own = || arm.experiment.algorithm.clone();
+                arm.found.push(best.map_or_else(own, |best| best.algorithm.clone()));
+                found.push((format!("{}, search {}", arm.name, number + 1), trials));
             }
-            if let Some(Trial { algorithm, value: Some(_), .. }) = trials.first() {
-                arm.experiment.algorithm = algorithm.clone();
-            }
-            found.push((arm.name.clone(), trials));
         }
         Ok(Some(found))
     }
@@ -126,7 +133,10 @@ impl Plan {
         for arm in &self.arms {
             let wrong = |error: RunError| CampaignError::from(error).of(&arm.name);
             let mut records = Vec::new();
-            for experiment in arm.experiment.for_seeds(self.seeds) {
+            for (number, mut experiment) in arm.experiment.for_seeds(self.seeds).enumerate() {
+                if let Some(found) = arm.found.get(number) {
+                    experiment.algorithm = found.clone();
+                }
                 let prepared = Prepared::new(experiment).map_err(wrong)?;
                 if self.labels && !cases.contains(&&arm.case) {
                     labels.extend(dealt(&prepared, &arm.case, cases.len()));
@@ -183,6 +193,7 @@ mod tests {
             quantity: String::new(),
             at: None,
             search,
+            found: Vec::new(),
             experiment: tuned.experiment.clone(),
         };
         let arms = vec![arm("given", None), arm("tuned", Some(tuned.clone()))];
@@ -198,11 +209,15 @@ mod tests {
             .unwrap();
         assert_eq!(measured.results["given"].len(), 2);
         assert_ne!(measured.results["given"], measured.results["tuned"]);
-        assert_eq!(measured.searches.len(), 1);
-        assert_ne!(measured.arms[0].experiment.algorithm, measured.arms[1].experiment.algorithm);
+        // One search per seed, each with draws of its own.
+        assert_eq!(measured.searches.len(), 2);
+        assert_eq!(measured.searches[1].0, "tuned, search 2");
+        let [given, tuned] = &measured.arms[..] else { panic!("two arms") };
+        assert!(given.found.is_empty() && tuned.found.len() == 2);
+        assert_ne!(tuned.found[0], tuned.found[1]);
         let seen = seen.into_inner().unwrap();
-        // Three trials, the best one again, and that one again; two arms on two seeds of ninety rounds.
-        assert!(seen.contains(&Progress { what: "trials", done: 5, all: 5 }), "{seen:?}");
+        // Twice three trials, the best one again, and that one again; two arms on two seeds of ninety rounds.
+        assert!(seen.contains(&Progress { what: "trials", done: 10, all: 10 }), "{seen:?}");
         assert_eq!(seen.last(), Some(&Progress { what: "rounds", done: 360, all: 360 }));
     }
 

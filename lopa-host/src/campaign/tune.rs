@@ -15,7 +15,7 @@ use crate::algorithms::{AlgorithmTable, Key};
 use crate::config::Experiment;
 use crate::csv;
 use crate::metrics::{Choice, Metric};
-use crate::record::Over;
+use crate::record::{Over, Record};
 use crate::run::{Options, Outcome, Prepared, RunError};
 
 /// A search: its budget, its ranges and the metric it optimises.
@@ -34,6 +34,8 @@ pub struct Tune {
     pub metric: Metric,
     /// Which of its values counts.
     pub over: Over,
+    /// A value of the metric: then the rounds to first reach it count instead.
+    pub reach: Option<f64>,
     /// The range of `beta` and `lambda`, and of the only step size of a single-level method.
     pub range: [f32; 2],
     /// The range of `alpha` in a bilevel method: good steps of x and of the models may differ by orders of magnitude.
@@ -62,6 +64,16 @@ const KEPT: usize = 3;
 const SHARES: [f32; 2] = [0.05, 0.95];
 
 impl Tune {
+    /// The same search with other draws, on other seeds.
+    #[must_use]
+    pub(super) fn numbered(&self, number: u16) -> Self {
+        let mut own = self.clone();
+        own.seed += u64::from(number);
+        let seeds = u64::from(self.seeds.max(1));
+        own.experiment.run.seed = own.experiment.run.seed.wrapping_add(seeds * u64::from(number));
+        own
+    }
+
     /// The step sizes of a trial.
     ///
     /// The keys that the algorithm needs or the file gives are drawn; the lengths of its loops stay the file's.
@@ -135,8 +147,8 @@ impl Tune {
         for (rung, (count, rounds)) in self.rungs().into_iter().enumerate() {
             // If only the last value counts, nothing is measured before it.
             let every = match self.over {
-                Over::Last => rounds,
-                Over::Course | Over::Tail => self.experiment.run.record_every,
+                Over::Last if self.reach.is_none() => rounds,
+                _ => self.experiment.run.record_every,
             };
             let run = |trial: &u16| -> Result<Option<Trial>, CampaignError> {
                 let algorithm = self.algorithm(*trial);
@@ -150,7 +162,7 @@ impl Tune {
                     match prepared.run(options, |_| ()).map(Outcome::complete) {
                         Ok(None) => return Ok(None),
                         Ok(Some(record)) => {
-                            let value = record.value(self.metric.name(), self.over);
+                            let value = self.value(&record, rounds as f64);
                             sum += value.ok_or(CampaignError::Metric(self.metric))?;
                         }
                         Err(RunError::Diverged(_)) => {
@@ -189,9 +201,20 @@ impl Tune {
         Ok(all)
     }
 
+    /// What counts in a run of some rounds.
+    fn value(&self, record: &Record, rounds: f64) -> Option<f64> {
+        let (name, sign) = (self.metric.name(), self.metric.sign());
+        let Some(target) = self.reach else { return record.value(name, self.over) };
+        let cost = record.cost(name, sign, target, "iteration")?;
+        // Runs that do not arrive come after those that do, by how far they are from the target.
+        let left = || Some(rounds * (1.0 + (record.last(name)? - target).abs()));
+        if cost.reached { Some(cost.spent) } else { left() }
+    }
+
     /// Smaller is better; trials that diverged come last.
     fn rank(&self, trial: &Trial) -> f64 {
-        trial.value.map_or(f64::INFINITY, |value| -self.metric.sign() * value)
+        let sign = if self.reach.is_some() { -1.0 } else { self.metric.sign() };
+        trial.value.map_or(f64::INFINITY, |value| -sign * value)
     }
 }
 
@@ -225,10 +248,30 @@ pub(super) mod tests {
         let experiment = Experiment::parse(&text).unwrap();
         let metric = Metric::OuterLoss;
         let (over, range, outer_range) = (Over::Last, [0.01, 3.0], [0.01, 3.0]);
-        Tune { experiment, trials: 12, seed: 5, seeds: 1, metric, over, range, outer_range }
+        Tune {
+            experiment,
+            trials: 12,
+            seed: 5,
+            seeds: 1,
+            metric,
+            over,
+            reach: None,
+            range,
+            outer_range,
+        }
     }
 
     const LOPA: &str = "beta = 0.1\nlambda = 0.1\ngamma = 0.4\ntau = 0.4\n";
+
+    #[test]
+    fn rounds_to_a_value_count_if_one_is_given() {
+        let text = "iteration,outer_loss\n0,4\n5,2\n9,1\n";
+        let record = Record::parse(text, crate::metrics::column).unwrap();
+        let value = |reach| Tune { reach, ..tune("dgd", "") }.value(&record, 9.0);
+        assert_eq!([value(None), value(Some(2.0))], [Some(1.0), Some(5.0)]);
+        // Behind all that arrive, the nearer the better.
+        assert_eq!([value(Some(0.5)), value(Some(0.25))], [Some(13.5), Some(15.75)]);
+    }
 
     #[test]
     fn algorithms_are_tried_with_the_same_draws() {

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use clap::Args;
 use lopa_host::campaign::{Arm, Measured, Plan, Progress};
-use lopa_host::paper::{self, Account, Mode, STUDIES, Study};
+use lopa_host::paper::{self, Account, Machine, Mode, STUDIES, Study};
 use lopa_host::report::Outputs;
 
 use super::{Failure, Threads, interrupts, print, progress, tell};
@@ -17,7 +18,8 @@ use super::{Failure, Threads, interrupts, print, progress, tell};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  lopa paper list\n  lopa paper hyper-mnist --data data --out results\n  \
-                        lopa paper all --quick --data data --out results\n\n\
+                        lopa paper all --quick --data data --out results\n  \
+                        lopa paper all --controls\n\n\
                         Get the data with lopa data fetch mnist (and covtype, and cifar10), or put the originals in folders of these names."
 )]
 pub(crate) struct Paper {
@@ -32,6 +34,9 @@ pub(crate) struct Paper {
     /// Fewer rounds, seeds and trials: minutes instead of hours.
     #[arg(long)]
     quick: bool,
+    /// Runs the studies' negative controls instead: set-ups in which their rules must say no. They need no data.
+    #[arg(long, conflicts_with_all = ["out", "quick", "seeds"])]
+    controls: bool,
     /// Number of seeds [default: those of each study].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
@@ -53,6 +58,10 @@ impl Paper {
             return list();
         }
         let chosen = self.chosen()?;
+        if self.controls {
+            self.threads.start()?;
+            return chosen.iter().try_for_each(controls);
+        }
         let Some(out) = &self.out else {
             return Err(Failure::input("--out DIR is missing: name a folder for the results"));
         };
@@ -77,9 +86,11 @@ impl Paper {
         let mut left_out = Vec::new();
         for (name, call, study, plan) in studies {
             let outputs = Outputs::new(out.join(name)).map_err(Failure::input)?;
+            let began = Instant::now();
             let measured = measure(name, plan, stop)?;
+            let machine = Machine::since(began);
             let (study, options, measured) = (&study, &options[..], &measured);
-            let account = Account { name, call, options, study, mode, measured };
+            let account = Account { name, call, options, study, mode, measured, machine };
             account.write(&outputs)?;
             let page = paper::results(out);
             whole.put("results.md", page.text)?;
@@ -130,6 +141,23 @@ impl Paper {
             self.study
         );
         Err(Failure::input(what))
+    }
+}
+
+/// Runs the controls of a study; rules that do not say no are an error.
+fn controls(Chosen { name, text, .. }: &Chosen) -> Result<(), Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{name}: {error}"));
+    let study = Study::parse(text).map_err(|error| wrong(&error))?;
+    for control in &study.control {
+        let blind = control.run(&study).map_err(|error| wrong(&error))?;
+        if let Some(rule) = blind.first() {
+            return Err(Failure::run(format!("{name}: {rule}")));
+        }
+        print(&format!("{name}: {}: as it must be\n", control.what))?;
+    }
+    match study.uncontrolled().first() {
+        Some(rule) => Err(Failure::run(format!("{name}: rule {rule} has no control"))),
+        None => Ok(()),
     }
 }
 

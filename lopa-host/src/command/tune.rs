@@ -74,6 +74,7 @@ impl TuneCommand {
                 seeds: self.seeds,
                 metric: self.metric,
                 over: Over::Last,
+                reach: None,
                 range: self.range,
                 outer_range: self.outer_range,
             };

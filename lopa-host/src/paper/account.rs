@@ -2,11 +2,14 @@
 
 use serde::Serialize;
 
+use super::machine::Machine;
 use super::{Check, Finding, Mode, Study, Verdict, page, section};
 use crate::algorithms::AlgorithmTable;
 use crate::campaign::{Arm, Measured, trials_csv};
 use crate::csv;
 use crate::files::WriteError;
+use crate::metrics::Metric;
+use crate::record::Record;
 use crate::report::Outputs;
 
 /// The results of a study.
@@ -24,6 +27,8 @@ pub struct Account<'a> {
     pub mode: Mode,
     /// What was measured.
     pub measured: &'a Measured,
+    /// Where and when.
+    pub machine: Machine,
 }
 
 /// The contents of `study.json`.
@@ -34,6 +39,11 @@ struct Summary<'a> {
     claim: &'a str,
     place: &'a str,
     verdict: Verdict,
+    /// The effects that the page's first table shows.
+    effects: Vec<String>,
+    /// Why the claim did not hold.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reason: String,
     findings: &'a [Finding],
     asides: &'a [Finding],
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,30 +55,64 @@ struct Summary<'a> {
     options: &'a str,
 }
 
-/// The step sizes that a search found for an arm.
+/// The step sizes that searches found for an arm, one for each seed.
 #[derive(Debug, Serialize)]
 struct Steps<'a> {
     arm: &'a str,
     trials: usize,
-    algorithm: &'a AlgorithmTable,
+    found: &'a [AlgorithmTable],
+}
+
+/// The contents of `run.json`: what differs from run to run.
+#[derive(Debug, Serialize)]
+struct Run {
+    #[serde(flatten)]
+    machine: Machine,
+    /// What rules say about seconds.
+    timed: Vec<Finding>,
 }
 
 impl Account<'_> {
     /// The findings that judge the claim.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        self.judged(&self.study.check)
+        self.judged(self.study.check.iter().filter(|check| !check.is_timed()))
     }
 
     /// Further findings, which do not count in the verdict.
     #[must_use]
     pub fn asides(&self) -> Vec<Finding> {
-        self.judged(&self.study.aside)
+        self.judged(self.study.aside.iter().filter(|check| !check.is_timed()))
     }
 
-    fn judged(&self, checks: &[Check]) -> Vec<Finding> {
+    /// Findings about seconds: another machine may find otherwise, so they do not count in the verdict either.
+    #[must_use]
+    pub fn timed(&self) -> Vec<Finding> {
+        self.judged(self.study.rules().filter(|check| check.is_timed()))
+    }
+
+    fn judged<'c>(&self, checks: impl Iterator<Item = &'c Check>) -> Vec<Finding> {
         let Measured { arms, results, .. } = self.measured;
-        checks.iter().map(|check| check.judge(arms, results)).collect()
+        checks.flat_map(|check| check.judge(arms, results)).collect()
+    }
+
+    /// The verdict on the claim.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.findings().iter().map(|finding| finding.verdict))
+    }
+
+    /// Why the claim did not hold: the study's own sentence for this verdict, or the first part that is not shown.
+    pub(super) fn reason(&self) -> String {
+        let verdict = self.verdict();
+        if verdict == Verdict::Holds {
+            return String::new();
+        }
+        let findings = self.findings();
+        let missing = findings.iter().find(|finding| finding.verdict != Verdict::Holds);
+        let missing =
+            || missing.map(|finding| format!("{}: {}", finding.question, finding.verdict));
+        self.study.reason.get(&verdict).cloned().or_else(missing).unwrap_or_default()
     }
 
     /// The command that reproduces it.
@@ -83,34 +127,45 @@ impl Account<'_> {
         self.measured.results.values().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The arms that were tuned, each with its number of trials and whether any of them did not diverge.
-    pub(super) fn tuned(&self) -> impl Iterator<Item = (&Arm, usize, bool)> {
+    /// The arms that were tuned, each with its number of trials per search and of searches in which all of them diverged.
+    pub(super) fn tuned(&self) -> impl Iterator<Item = (&Arm, usize, usize)> {
         self.measured.arms.iter().filter_map(|arm| {
-            let (_, trials) = self.measured.searches.iter().find(|(name, _)| *name == arm.name)?;
-            let tried = trials.iter().filter(|trial| trial.rung == 0).count();
-            Some((arm, tried, trials.iter().any(|trial| trial.value.is_some())))
+            let search = arm.search.as_ref()?;
+            let before = format!("{}, search ", arm.name);
+            let searches = &self.measured.searches;
+            let own = searches.iter().filter(|(name, _)| name.starts_with(&before));
+            let vain = own.filter(|(_, trials)| trials.iter().all(|trial| trial.value.is_none()));
+            Some((arm, search.trials.into(), vain.count()))
         })
     }
 
     /// A summary for the terminal: the verdict, and every finding.
     #[must_use]
     pub fn text(&self) -> String {
-        let findings = self.findings();
-        let mut text = format!("{}: {}\n", self.name, Verdict::of(&findings));
-        for (also, all) in [("", findings), ("also measured, ", self.asides())] {
-            for Finding { question, answer, verdict } in all {
-                text += &format!("  {also}{question}: {answer}: {verdict}\n");
+        let mut text = format!("{}: {}\n", self.name, self.verdict());
+        let kinds = [("", self.findings()), ("also measured, ", self.asides())];
+        for (also, all) in kinds.into_iter().chain([("on this machine, ", self.timed())]) {
+            for Finding { effect, question, verdict, .. } in all {
+                text += &format!("  {verdict}: {effect}: {also}{question}\n");
             }
         }
         text
     }
 
     /// The files in its folder, but for its figures.
-    pub const FILES: [&'static str; 5] =
-        ["report.html", "records.csv", "study.json", "section.md", "tune.csv"];
+    pub const FILES: [&'static str; 7] = [
+        "report.html",
+        "records.csv",
+        "seconds.csv",
+        "run.json",
+        "study.json",
+        "section.md",
+        "tune.csv",
+    ];
 
     /// Writes its folder: figures, `records.csv`, `study.json`, `report.html`, `section.md`, and `tune.csv` if step sizes
-    /// were searched for.
+    /// were searched for. These repeat byte for byte; what depends on the machine is in `run.json` and, if the study
+    /// measures seconds, in `seconds.csv`.
     ///
     /// # Errors
     /// Names the path that could not be written; the files of an earlier run are then unchanged.
@@ -120,7 +175,16 @@ impl Account<'_> {
         let json = self.json().map_err(|error| outputs.failed("study.json", error))?;
         let mut batch = outputs.batch();
         batch.add_report(&report)?;
-        batch.add("records.csv", self.records());
+        batch.add("records.csv", self.records(|name| name != Metric::Seconds.name()));
+        let run = Run { machine: self.machine.clone(), timed: self.timed() };
+        let run = serde_json::to_string_pretty(&run).map_err(|e| outputs.failed("run.json", e))?;
+        batch.add("run.json", run + "\n");
+        if self.study.metrics().contains(&Metric::Seconds) {
+            let kept = |name: &str| ["iteration", Metric::Seconds.name()].contains(&name);
+            batch.add("seconds.csv", self.records(kept));
+        } else {
+            batch.remove("seconds.csv");
+        }
         batch.add("study.json", json);
         batch.add("section.md", section::markdown(self, &report));
         match self.study.tuned_by() {
@@ -136,14 +200,20 @@ impl Account<'_> {
         let steps = self.tuned().map(|(arm, trials, _)| Steps {
             arm: &arm.name,
             trials,
-            algorithm: &arm.experiment.algorithm,
+            found: &arm.found,
         });
+        let place = |check: &Check| self.study.check.iter().position(|other| other == check);
+        let shown =
+            |check: &&Check| place(check).is_some_and(|at| self.study.headline.contains(&at));
+        let effects = self.judged(self.study.check.iter().filter(shown));
         let summary = Summary {
             study: self.name,
             title: &self.study.title,
             claim: &self.study.claim,
             place: &self.study.place,
-            verdict: Verdict::of(&findings),
+            verdict: self.verdict(),
+            effects: effects.into_iter().map(|finding| finding.brief).collect(),
+            reason: self.reason(),
             findings: &findings,
             asides: &asides,
             steps: steps.collect(),
@@ -156,16 +226,16 @@ impl Account<'_> {
         Ok(serde_json::to_string_pretty(&summary)? + "\n")
     }
 
-    /// All records in one table, after columns for the arm and the seed.
-    fn records(&self) -> String {
-        let Some(first) = self.measured.results.values().flatten().flatten().next() else {
-            return String::new();
-        };
-        let mut text = format!("arm,seed,{}", first.names());
-        for (arm, records) in &self.measured.results {
+    /// Columns of all records in one table, after columns for the arm and the seed.
+    fn records(&self, kept: impl Fn(&str) -> bool + Copy) -> String {
+        let all = &self.measured.results;
+        let Some(first) = all.values().flatten().flatten().next() else { return String::new() };
+        let mut text = format!("arm,seed,{}", first.only(kept).names());
+        for (arm, records) in all {
             for (seed, record) in records.iter().enumerate() {
                 let before = format!("{},{seed},", csv::quoted(arm));
-                text += &record.as_ref().map_or(String::new(), |record| record.lines(&before));
+                let lines = |record: &Record| record.only(kept).lines(&before);
+                text += &record.as_ref().map_or(String::new(), lines);
             }
         }
         text

@@ -1,25 +1,22 @@
-//! The rules that judge a study's results, and their verdicts. Each rule has a file of its own.
+//! The rules that judge a study's results. Each rule has a file of its own.
 
-use std::fmt;
+use serde::Deserialize;
 
-use serde::{Deserialize, Serialize};
-
-use super::{gap, rate, sooner};
+use super::measure::Measure;
+use super::{Finding, gap, rate, sooner};
 use crate::campaign::{Arm, Results};
 use crate::metrics::Metric;
-use crate::record::Over;
-use crate::words::counted;
 
 /// A rule that judges results.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "rule", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Check {
-    /// Every arm in `who` reaches a value at a lower cost than every arm in `than`.
+    /// Every arm in `who` reaches each of some values at a lower cost than every arm in `than`.
     Sooner {
-        /// The value's metric.
+        /// The metric of these values.
         metric: Metric,
-        /// The value; without one, for each pair, the best that both reach on every seed.
-        target: Option<f64>,
+        /// The values: fixed, so that no arm chooses where it is measured.
+        targets: Vec<f64>,
         /// The cost's metric.
         along: Metric,
         /// The arms that should need less.
@@ -29,35 +26,30 @@ pub enum Check {
     },
     /// One arm is better than another, compared seed by seed.
     Better {
-        /// The metric.
-        metric: Metric,
-        /// Over which rounds.
-        #[serde(default)]
-        over: Over,
+        /// What is compared.
+        value: Measure,
         /// The arm that should be better.
         who: String,
         /// The arm it is compared with.
         than: String,
+        /// The smallest mean effect that matters: a difference or, where factors are compared, a factor.
+        least: Option<f64>,
     },
     /// The first arm of a pair leads the second by more than in another pair, compared seed by seed.
     More {
-        /// The metric.
-        metric: Metric,
-        /// Over which rounds.
-        #[serde(default)]
-        over: Over,
+        /// What is compared.
+        value: Measure,
         /// The pair whose lead should be larger.
         gap: [String; 2],
         /// The other pair.
         than: [String; 2],
+        /// The smallest mean effect that matters: a difference or, where factors are compared, a factor.
+        least: Option<f64>,
     },
-    /// A metric scales as a power of the quantity in which the cases differ, as the paper proves.
+    /// A value scales as a power of the quantity in which the cases differ, as the paper proves.
     Rate {
-        /// The metric.
-        metric: Metric,
-        /// Over which rounds.
-        #[serde(default)]
-        over: Over,
+        /// What should scale.
+        value: Measure,
         /// The variant, in all cases.
         who: String,
         /// The proven power.
@@ -71,82 +63,15 @@ pub enum Check {
     },
 }
 
-/// What a proof says about a power.
+/// What a claim says about a power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sense {
     /// It is an upper bound: for quantities that grow.
     #[default]
     AtMost,
-    /// It is a lower bound: for quantities that vanish, and the metric with them.
+    /// It is a lower bound: for quantities that vanish, and the value with them.
     AtLeast,
-}
-
-/// The verdict on a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It holds by its rule.
-    Holds,
-    /// It holds for some arms only, or these seeds do not decide it.
-    Partly,
-    /// It does not hold by its rule.
-    DoesNotHold,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Holds => "holds",
-            Self::Partly => "partly",
-            Self::DoesNotHold => "does not hold",
-        })
-    }
-}
-
-/// What a rule found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Finding {
-    /// The question.
-    pub question: String,
-    /// The answer, in numbers.
-    pub answer: String,
-    /// The verdict.
-    pub verdict: Verdict,
-}
-
-impl Finding {
-    /// The finding where there is nothing to judge.
-    pub(super) fn nothing(question: String) -> Self {
-        Self { question, answer: "no seed finished".into(), verdict: Verdict::Partly }
-    }
-}
-
-/// The number of seeds behind a finding.
-pub(super) fn seeds(runs: usize, left_out: usize) -> String {
-    let seeds = counted(runs, "seed");
-    if left_out == 0 { seeds } else { format!("{seeds}, {left_out} left out") }
-}
-
-impl Verdict {
-    /// The verdict on several findings: the one they agree on, or partly.
-    #[must_use]
-    pub fn of(findings: &[Finding]) -> Self {
-        let all = |verdict| findings.iter().all(|finding| finding.verdict == verdict);
-        Self::decided(all(Self::Holds), all(Self::DoesNotHold), 0)
-    }
-
-    /// The verdict on what is as claimed, the opposite, or neither, such as an interval that lies on one side or on
-    /// both. Seeds that were left out show nothing.
-    pub(super) const fn decided(right: bool, wrong: bool, left_out: usize) -> Self {
-        if right && left_out == 0 {
-            Self::Holds
-        } else if wrong {
-            Self::DoesNotHold
-        } else {
-            Self::Partly
-        }
-    }
 }
 
 impl Check {
@@ -169,41 +94,34 @@ impl Check {
     pub(super) fn metrics(&self) -> Vec<Metric> {
         match self {
             Self::Sooner { metric, along, .. } => vec![*metric, *along],
-            Self::Better { metric, .. } | Self::More { metric, .. } | Self::Rate { metric, .. } => {
-                vec![*metric]
+            Self::Better { value, .. } | Self::More { value, .. } | Self::Rate { value, .. } => {
+                value.metrics().collect()
             }
         }
     }
 
-    /// Judges what was measured.
+    /// Whether it depends on how fast a machine is, and so does not repeat.
+    pub(super) fn is_timed(&self) -> bool {
+        self.metrics().contains(&Metric::Seconds)
+    }
+
+    /// Judges what was measured: one finding, or one per pair of arms.
     #[must_use]
-    pub fn judge(&self, arms: &[Arm], results: &Results) -> Finding {
+    pub fn judge(&self, arms: &[Arm], results: &Results) -> Vec<Finding> {
         match self {
-            Self::Sooner { metric, target, along, who, than } => {
-                sooner::judge(results, *metric, *target, *along, who, than)
+            Self::Sooner { metric, targets, along, who, than } => {
+                sooner::judge(results, *metric, targets, *along, who, than)
             }
-            Self::Better { metric, over, who, than } => {
-                gap::better(results, *metric, *over, who, than)
+            Self::Better { value, who, than, least } => {
+                vec![gap::better(results, value, who, than, *least)]
             }
-            Self::More { metric, over, gap, than } => gap::more(results, *metric, *over, gap, than),
-            Self::Rate { metric, over, who, power, sense, slack } => {
+            Self::More { value, gap, than, least } => {
+                vec![gap::more(results, value, gap, than, *least)]
+            }
+            Self::Rate { value, who, power, sense, slack } => {
                 let proven = rate::Proven { power: *power, sense: *sense, slack: *slack };
-                rate::judge(arms, results, *metric, *over, who, proven)
+                vec![rate::judge(arms, results, value, who, proven)]
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn verdicts_add_up() {
-        let finding = |verdict| Finding { question: String::new(), answer: String::new(), verdict };
-        let all = [Verdict::Holds, Verdict::Partly, Verdict::DoesNotHold].map(finding);
-        assert_eq!(Verdict::of(&all[..1]), Verdict::Holds);
-        assert_eq!(Verdict::of(&all), Verdict::Partly);
-        assert_eq!(Verdict::of(&all[2..]), Verdict::DoesNotHold);
     }
 }

@@ -1,80 +1,79 @@
 //! Which arm is better, and which lead is larger: judged by the confidence interval of differences, seed by seed.
 
-use super::check::seeds;
+use super::measure::Measure;
+use super::verdict::seeds;
 use super::{Finding, Verdict};
 use crate::campaign::Results;
-use crate::metrics::Metric;
 use crate::numerics::{number, spread};
-use crate::record::{Over, Record, Scale};
+use crate::record::{Record, Scale};
 
 /// Whether `who` is better than `than`.
 pub(super) fn better(
     results: &Results,
-    metric: Metric,
-    over: Over,
+    value: &Measure,
     who: &str,
     than: &str,
+    least: Option<f64>,
 ) -> Finding {
-    let what = metric.column().title;
-    let question = format!("{who} has a better {what} than {than}, {over}");
-    decided(question, metric, &gaps(results, metric, over, who, than))
+    let question = format!("{who} is better than {than} in {}", value.title());
+    decided(question, value, &gaps(results, value, who, than), least)
 }
 
 /// Whether the first arm of a pair leads the second by more than in another pair.
 pub(super) fn more(
     results: &Results,
-    metric: Metric,
-    over: Over,
+    value: &Measure,
     [a, b]: &[String; 2],
     [c, d]: &[String; 2],
+    least: Option<f64>,
 ) -> Finding {
-    let (first, second) = (gaps(results, metric, over, a, b), gaps(results, metric, over, c, d));
+    let (first, second) = (gaps(results, value, a, b), gaps(results, value, c, d));
     let pairs = first.iter().zip(&second);
     let gaps: Vec<Option<f64>> = pairs.map(|(a, b)| Some((*a)? - (*b)?)).collect();
-    let what = metric.column().title;
-    let question = format!("in {what}, {over}, {a} leads {b} by more than {c} leads {d}");
-    decided(question, metric, &gaps)
+    let question = format!("in {}, {a} leads {b} by more than {c} leads {d}", value.title());
+    decided(question, value, &gaps, least)
 }
 
 /// The finding on differences that should be positive, by their confidence interval.
-fn decided(question: String, metric: Metric, gaps: &[Option<f64>]) -> Finding {
+fn decided(question: String, value: &Measure, gaps: &[Option<f64>], least: Option<f64>) -> Finding {
     let lost = gaps.iter().filter(|gap| gap.is_none()).count();
     let Some(all) = spread(gaps.iter().flatten()) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
-    let verdict = Verdict::decided(low > 0.0, high < 0.0, lost);
     let seeds = seeds(all.runs, lost);
-    let answer = match metric.column().scale {
-        Scale::Linear => {
-            let [mean, low, high] = [all.mean, low, high].map(number);
-            format!("by {mean} ({low} to {high}, {seeds})")
-        }
+    let (least, effect) = match value.scale() {
+        Scale::Linear => (least.unwrap_or(0.0), [all.mean, low, high].map(signed)),
         Scale::Logarithmic => {
-            let [mean, low, high] = [all.mean, low, high].map(|gap| number(libm::exp(gap)));
-            format!("by a factor of {mean} ({low} to {high}, {seeds})")
+            let factors = [all.mean, low, high].map(|gap| number(libm::exp(gap)));
+            (least.map_or(0.0, libm::log), factors)
         }
     };
-    Finding { question, answer, verdict }
+    let [mean, low, high] = effect;
+    let brief = match value.scale() {
+        Scale::Linear => mean,
+        Scale::Logarithmic => format!("a factor of {mean}"),
+    };
+    let effect = format!("{brief} ({low} to {high}, {seeds})");
+    Finding { effect, brief, question, verdict: Verdict::on(&all, least, lost) }
 }
 
-/// The lead of `who` over `than` on every seed; none where either diverged. Errors and losses shrink by factors, so their
-/// logarithms are compared.
-fn gaps(results: &Results, metric: Metric, over: Over, who: &str, than: &str) -> Vec<Option<f64>> {
+/// A difference with its sign.
+fn signed(a: f64) -> String {
+    if a > 0.0 { format!("+{}", number(a)) } else { number(a) }
+}
+
+/// The lead of `who` over `than` on every seed; none where either diverged.
+fn gaps(results: &Results, value: &Measure, who: &str, than: &str) -> Vec<Option<f64>> {
     let of = |arm: &str| results.get(arm).map_or(&[][..], Vec::as_slice);
-    let value = |record: &Option<Record>| {
-        let value = record.as_ref()?.value(metric.name(), over)?;
-        match metric.column().scale {
-            Scale::Linear => Some(value),
-            Scale::Logarithmic => (value > 0.0).then(|| libm::log(value)),
-        }
-    };
+    let compared = |record: &Option<Record>| value.compared(record.as_ref()?);
     let pairs = of(who).iter().zip(of(than));
-    pairs.map(|(who, than)| Some(metric.sign() * (value(who)? - value(than)?))).collect()
+    pairs.map(|(who, than)| Some(value.sign() * (compared(who)? - compared(than)?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{record, results};
+    use super::super::testing::{loss, record, results};
     use super::*;
+    use crate::record::Over;
 
     #[test]
     fn better_is_decided_by_the_interval_of_the_differences() {
@@ -85,21 +84,42 @@ mod tests {
             ("bad", ends([0.43, 0.57, 0.69])),
             ("noise", ends([0.30, 0.10, 0.30])),
         ]);
-        let loss = Metric::OuterLoss;
-        let verdict = |who, than, over| better(&results, loss, over, who, than).verdict;
+        let verdict = |who, than, over| better(&results, &loss(over), who, than, None).verdict;
         assert_eq!(verdict("good", "bad", Over::Last), Verdict::Holds);
         assert_eq!(verdict("good", "bad", Over::Course), Verdict::Holds);
         assert_eq!(verdict("good", "bad", Over::Tail), Verdict::Holds);
         assert_eq!(verdict("bad", "good", Over::Last), Verdict::DoesNotHold);
-        assert_eq!(verdict("good", "noise", Over::Last), Verdict::Partly);
-        let finding = better(&results, loss, Over::Last, "good", "good");
-        assert_eq!(finding.answer, "by a factor of 1 (1 to 1, 3 seeds)");
+        assert_eq!(verdict("good", "noise", Over::Last), Verdict::Undecided);
+        let last = loss(Over::Last);
+        let finding = better(&results, &last, "good", "good", None);
+        assert_eq!(finding.effect, "a factor of 1 (1 to 1, 3 seeds)");
+        assert_eq!(finding.verdict, Verdict::Undecided);
+        let least = |factor| better(&results, &last, "good", "bad", Some(factor)).verdict;
+        assert_eq!([least(2.0), least(50.0)], [Verdict::Holds, Verdict::DoesNotHold]);
         let lead = |gap: [&str; 2], than: [&str; 2]| {
             let (gap, than) = (gap.map(str::to_owned), than.map(str::to_owned));
-            more(&results, loss, Over::Last, &gap, &than).verdict
+            more(&results, &last, &gap, &than, None).verdict
         };
         assert_eq!(lead(["good", "bad"], ["bad", "good"]), Verdict::Holds);
-        assert_eq!(lead(["good", "good"], ["bad", "bad"]), Verdict::Partly);
+        assert_eq!(lead(["good", "good"], ["bad", "bad"]), Verdict::Undecided);
+    }
+
+    #[test]
+    fn costs_of_reaching_a_value_are_compared_by_factors() {
+        let at = |costs: [f64; 3]| costs.map(|cost| record(&[(1.0, 0.0), (0.1, cost)])).to_vec();
+        let results = results(&[
+            ("cheap", at([2.0, 3.0, 2.0])),
+            ("dear", at([20.0, 31.0, 19.0])),
+            ("never", vec![record(&[(1.0, 5.0)]); 3]),
+        ]);
+        let along = Some(crate::metrics::Metric::HessianVectors);
+        let value = Measure { reach: Some(0.1), along, ..loss(Over::Last) };
+        let finding = better(&results, &value, "cheap", "dear", None);
+        assert_eq!(finding.verdict, Verdict::Holds, "{finding:?}");
+        assert!(finding.question.contains("Hessian-vector products to reach outer loss 0.1"));
+        assert!(finding.effect.starts_with("a factor of 9."), "{}", finding.effect);
+        let never = better(&results, &value, "never", "dear", None);
+        assert_eq!(never.verdict, Verdict::Undecided, "{}", never.effect);
     }
 
     #[test]
@@ -109,10 +129,10 @@ mod tests {
             ("good", vec![end(0.10), end(0.11), None]),
             ("bad", vec![end(0.43), end(0.47), end(0.44)]),
         ]);
-        let judged = |who, than| better(&results, Metric::OuterLoss, Over::Last, who, than);
+        let judged = |who, than| better(&results, &loss(Over::Last), who, than, None);
         let finding = judged("good", "bad");
-        assert_eq!(finding.verdict, Verdict::Partly, "{}", finding.answer);
-        assert!(finding.answer.ends_with("2 seeds, 1 left out)"), "{}", finding.answer);
+        assert_eq!(finding.verdict, Verdict::Undecided, "{}", finding.effect);
+        assert!(finding.effect.ends_with("2 seeds, 1 left out)"), "{}", finding.effect);
         assert_eq!(judged("bad", "good").verdict, Verdict::DoesNotHold);
     }
 }

@@ -1,13 +1,14 @@
 //! The report of a study.
 
-use super::{Account, Check, Finding, Mode, Study, Verdict, rate};
+use super::measure::Measure;
+use super::{Account, Check, Finding, Mode, Study, rate};
 use crate::algorithms::Key;
 use crate::campaign::{Arm, Measured, Results, of_case};
-use crate::csv;
 use crate::metrics::Metric;
 use crate::plot::capital;
-use crate::record::{Over, Record};
+use crate::record::Record;
 use crate::report::{Drawing, Figure, Provenance, Report, Table, averaged, captioned};
+use crate::words::counted;
 
 /// The title of the findings that judge the claim.
 pub(super) const FOUND: &str = "Findings";
@@ -23,19 +24,30 @@ pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> 
     if !asides.is_empty() {
         tables.push(found("Also measured; not counted in the verdict", &asides));
     }
+    let timed = account.timed();
+    if !timed.is_empty() {
+        tables.push(found(
+            "In seconds, on the machine that ran it; not counted in the verdict",
+            &timed,
+        ));
+    }
     tables.extend(steps(account));
     let mut configuration = String::new();
     for arm in arms {
         configuration += &format!("# {}\n{}\n", arm.name, toml::to_string(&arm.experiment)?);
     }
-    let files = ["records.csv", "study.json", "section.md", "tune.csv"];
-    let there = |file: &&str| study.tuned_by().is_some() || *file != "tune.csv";
+    let files = ["records.csv", "seconds.csv", "run.json", "study.json", "section.md", "tune.csv"];
+    let there = |file: &&str| match *file {
+        "tune.csv" => study.tuned_by().is_some(),
+        "seconds.csv" => study.metrics().contains(&Metric::Seconds),
+        _ => true,
+    };
     let files = files.into_iter().filter(there).map(str::to_owned).collect();
     let figures = [labels.clone(), figures(study, arms, results), rates(study, arms, results)];
     Ok(Report {
         title: study.title.clone(),
         subtitle: format!("{}, {} seeds", account.command(), account.seeds()),
-        tiles: vec![("the claim".into(), Verdict::of(&findings).to_string())],
+        tiles: vec![("the claim".into(), account.verdict().to_string())],
         figures: figures.concat(),
         tables,
         folded: vec![("Configuration of every arm".into(), configuration)],
@@ -52,11 +64,12 @@ pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
     if account.mode == Mode::Quick {
         notes.push("This is the quick form, with fewer rounds, seeds and trials: it shows that everything works, but decides little.".into());
     }
-    for (arm, _, found) in account.tuned() {
-        if !found {
+    for (arm, _, vain) in account.tuned() {
+        if vain > 0 {
             notes.push(format!(
-                "{}: all trials diverged, so it has the step sizes of the study's file.",
-                arm.name
+                "{}: all trials of {} diverged: those seeds have the step sizes of the study's file.",
+                arm.name,
+                counted(vain, "search")
             ));
         }
     }
@@ -72,30 +85,46 @@ pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
 /// A table of findings.
 pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
     let row = |finding: &Finding| {
-        vec![finding.question.clone(), finding.answer.clone(), finding.verdict.to_string()]
+        vec![finding.effect.clone(), finding.question.clone(), finding.verdict.to_string()]
     };
     Table {
         title: title.into(),
-        head: ["question", "answer", "verdict"].map(str::to_owned).into(),
+        head: ["effect", "claim", "verdict"].map(str::to_owned).into(),
         rows: findings.iter().map(row).collect(),
         prose: true,
         ..Table::default()
     }
 }
 
-/// The step sizes of every arm that was tuned, and its number of trials.
+/// The step sizes of every arm that was tuned, from the smallest to the largest that its searches found.
 pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
-    let given =
-        |key: &Key| account.tuned().any(|(arm, ..)| arm.experiment.algorithm.step(*key).is_some());
+    let values = |arm: &Arm, key: Key| -> Vec<f32> {
+        arm.found.iter().filter_map(|found| found.step(key)).collect()
+    };
+    let given = |key: &Key| account.tuned().any(|(arm, ..)| !values(arm, *key).is_empty());
     let keys: Vec<Key> = Key::STEPS.into_iter().filter(given).collect();
     let head = keys.iter().map(|key| key.name().replace('_', " "));
-    let row = |(arm, tried, _): (&Arm, usize, bool)| {
-        let own = keys.iter().map(|key| csv::maybe(arm.experiment.algorithm.step(*key)));
-        [arm.name.clone()].into_iter().chain(own).chain([tried.to_string()]).collect()
+    let range = |values: &[f32]| {
+        let low = values.iter().copied().reduce(f32::min);
+        let high = values.iter().copied().reduce(f32::max);
+        match (low, high) {
+            (Some(low), Some(high)) if low < high => format!("{low} to {high}"),
+            (Some(low), _) => low.to_string(),
+            _ => String::new(),
+        }
+    };
+    let row = |(arm, tried, _): (&Arm, usize, usize)| {
+        let own = keys.iter().map(|key| range(&values(arm, *key)));
+        let budget = format!("{} \u{d7} {tried}", arm.found.len());
+        [arm.name.clone()].into_iter().chain(own).chain([budget]).collect()
     };
     let table = Table {
-        title: "Step sizes, the best of a search (tune.csv)".into(),
-        head: ["arm".to_owned()].into_iter().chain(head).chain(["trials".to_owned()]).collect(),
+        title: "Step sizes that the searches found (tune.csv)".into(),
+        head: ["arm".to_owned()]
+            .into_iter()
+            .chain(head)
+            .chain(["searches \u{d7} trials".to_owned()])
+            .collect(),
         rows: account.tuned().map(row).collect(),
         ..Table::default()
     };
@@ -133,21 +162,22 @@ fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
 
 /// What rates are judged by: one chart per metric, with all variants and their powers in brackets.
 fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
-    let mut groups: Vec<((Metric, Over), Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(Measure, Vec<&str>)> = Vec::new();
     for check in study.rules() {
-        let Check::Rate { metric, over, who, .. } = check else { continue };
-        match groups.iter_mut().find(|(key, _)| *key == (*metric, *over)) {
+        let Check::Rate { value, who, .. } = check else { continue };
+        match groups.iter_mut().find(|(key, _)| key == value) {
             Some((_, variants)) if variants.contains(&who.as_str()) => {}
             Some((_, variants)) => variants.push(who),
-            None => groups.push(((*metric, *over), vec![who])),
+            None => groups.push((*value, vec![who])),
         }
     }
-    let figure = |(number, ((metric, over), variants)): (usize, ((Metric, Over), Vec<&str>))| {
-        let chart = rate::chart(arms, results, metric, over, &variants);
-        let stem = format!("rate-{}-{number}", metric.name());
-        let over = capital(&over.to_string());
-        Figure::new(&stem, vec![metric.name().into()], Drawing::Chart(chart)).explained(&format!(
-            "{over}. The measured power, in brackets, is the slope of a straight line through the points."
+    let figure = |(number, (value, variants)): (usize, (Measure, Vec<&str>))| {
+        let chart = rate::chart(arms, results, &value, &variants);
+        let name = value.metric.name();
+        let title = capital(&value.title());
+        let stem = format!("rate-{name}-{number}");
+        Figure::new(&stem, vec![name.into()], Drawing::Chart(chart)).explained(&format!(
+            "{title}. The measured power, in brackets, is the slope of a straight line through the points."
         ))
     };
     groups.into_iter().enumerate().map(figure).collect()

@@ -1,12 +1,12 @@
 //! The power of a quantity (rounds, nodes, the spectral gap) with which a metric scales.
 
-use super::check::seeds;
+use super::measure::Measure;
+use super::verdict::seeds;
 use super::{Finding, Sense, Verdict};
 use crate::campaign::{Arm, Results};
-use crate::metrics::Metric;
-use crate::numerics::{number, spread};
+use crate::numerics::{Spread, number, spread};
 use crate::plot::{Chart, Line};
-use crate::record::{Over, Record, Scale};
+use crate::record::{Record, Scale};
 
 /// Constants and terms of other orders change a measured power by about this much.
 pub(super) const fn slack() -> f64 {
@@ -21,11 +21,11 @@ pub(super) struct Proven {
     pub(super) slack: f64,
 }
 
-/// The quantity of every case and the metric there, one value per seed.
+/// The quantity of every case and the value there, one per seed.
 type Points = Vec<(f64, Vec<Option<f64>>)>;
 
-fn points(arms: &[Arm], results: &Results, metric: Metric, over: Over, who: &str) -> Points {
-    let value = |record: &Option<Record>| record.as_ref()?.value(metric.name(), over);
+fn points(arms: &[Arm], results: &Results, value: &Measure, who: &str) -> Points {
+    let value = |record: &Option<Record>| value.of(record.as_ref()?);
     let own = arms.iter().filter(|arm| arm.variant == who);
     own.filter_map(|arm| {
         let records = results.get(&arm.name)?;
@@ -61,30 +61,32 @@ fn powers(points: &Points) -> Vec<Option<f64>> {
 pub(super) fn judge(
     arms: &[Arm],
     results: &Results,
-    metric: Metric,
-    over: Over,
+    value: &Measure,
     who: &str,
     Proven { power, sense, slack }: Proven,
 ) -> Finding {
-    let what = metric.column().title;
     let quantity = quantity(arms);
     let limit = if sense == Sense::AtMost { "less" } else { "more" };
-    let power_of = number(power);
+    let (title, power_of) = (value.title(), number(power));
     let question =
-        format!("{who}: {what}, {over}, scales as {quantity} to the power {power_of} or {limit}");
-    let powers = powers(&points(arms, results, metric, over, who));
+        format!("{who}: {title}, scales as {quantity} to the power {power_of} or {limit}");
+    let powers = powers(&points(arms, results, value, who));
     let Some(all) = spread(powers.iter().flatten()) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
-    // How far the ends of the interval are beyond the bound, the better one first.
-    let [best, worst] = match sense {
-        Sense::AtMost => [low - power, high - power],
-        Sense::AtLeast => [power - high, power - low],
+    // How far the power is within the bound: negative beyond it.
+    let within = |power_of: f64| match sense {
+        Sense::AtMost => power + slack - power_of,
+        Sense::AtLeast => power_of - (power - slack),
     };
+    let mut ends = [within(low), within(high)];
+    ends.sort_by(f64::total_cmp);
+    let room = Spread { mean: within(all.mean), band: all.band.and(Some(ends)), runs: all.runs };
     let left_out = powers.len() - all.runs;
-    let verdict = Verdict::decided(worst <= slack, best > slack, left_out);
     let seeds = seeds(all.runs, left_out);
-    let answer = format!("{:.2} ({low:.2} to {high:.2}, {seeds})", all.mean);
-    Finding { question, answer: answer.replace('-', "\u{2212}"), verdict }
+    let minus = |text: String| text.replace('-', "\u{2212}");
+    let brief = minus(format!("{quantity}^{:.2}", all.mean));
+    let effect = minus(format!("{brief} ({low:.2} to {high:.2}, {seeds})"));
+    Finding { effect, brief, question, verdict: Verdict::on(&room, 0.0, left_out) }
 }
 
 fn quantity(arms: &[Arm]) -> &str {
@@ -92,17 +94,11 @@ fn quantity(arms: &[Arm]) -> &str {
 }
 
 /// The metric of every variant against the quantity, both on logarithmic axes: a power is a slope.
-pub(super) fn chart(
-    arms: &[Arm],
-    results: &Results,
-    metric: Metric,
-    over: Over,
-    variants: &[&str],
-) -> Chart {
-    let mut chart = Chart::new(quantity(arms), metric.column().title);
+pub(super) fn chart(arms: &[Arm], results: &Results, value: &Measure, variants: &[&str]) -> Chart {
+    let mut chart = Chart::new(quantity(arms), value.axis());
     [chart.x_scale, chart.y_scale] = [Scale::Logarithmic; 2];
     for who in variants {
-        let points = points(arms, results, metric, over, who);
+        let points = points(arms, results, value, who);
         let power =
             spread(powers(&points).iter().flatten()).map(|all| format!(" ({:.2})", all.mean));
         let spreads =
@@ -120,8 +116,9 @@ pub(super) fn chart(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{arm, record};
+    use super::super::testing::{arm, loss, record};
     use super::*;
+    use crate::record::Over;
 
     /// Arms in three cases, with losses that are a power of the quantity, slightly perturbed on each seed.
     fn measured(power: f64) -> (Vec<Arm>, Results) {
@@ -141,12 +138,12 @@ mod tests {
         let (arms, results) = measured(-0.5);
         let sense = |sense, power, slack| {
             let proven = Proven { power, sense, slack };
-            judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven)
+            judge(&arms, &results, &loss(Over::Last), "a", proven)
         };
         let judge = |power, slack| sense(Sense::AtMost, power, slack);
         let finding = judge(-0.5, 0.01);
         assert_eq!(finding.verdict, Verdict::Holds);
-        assert_eq!(finding.answer, "\u{2212}0.50 (\u{2212}0.50 to \u{2212}0.50, 3 seeds)");
+        assert_eq!(finding.effect, "K^\u{2212}0.50 (\u{2212}0.50 to \u{2212}0.50, 3 seeds)");
         assert!(finding.question.contains("scales as K to the power"), "{}", finding.question);
         assert_eq!(judge(-1.0, 0.1).verdict, Verdict::DoesNotHold);
         assert_eq!(judge(0.0, 0.0).verdict, Verdict::Holds, "faster than proven is fine");
@@ -160,13 +157,14 @@ mod tests {
         let proven = Proven { power: 1.0, sense: Sense::AtMost, slack: 0.1 };
         results.get_mut("a, few").unwrap()[0] = record(&[(0.0, 1.0)]);
         results.get_mut("a, some").unwrap()[1] = None;
-        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);
-        assert!(finding.answer.contains("1 seed, 2 left out"), "{}", finding.answer);
-        assert_eq!(finding.verdict, Verdict::Partly, "two seeds showed nothing");
+        let last = loss(Over::Last);
+        let finding = judge(&arms, &results, &last, "a", proven);
+        assert!(finding.effect.contains("1 seed, 2 left out"), "{}", finding.effect);
+        assert_eq!(finding.verdict, Verdict::Undecided, "two seeds showed nothing");
         arms.truncate(1);
-        let finding = judge(&arms, &results, Metric::OuterLoss, Over::Last, "a", proven);
-        assert_eq!(finding.verdict, Verdict::Partly, "a point has no slope");
-        let chart = chart(&arms, &results, Metric::OuterLoss, Over::Last, &["a"]);
+        let finding = judge(&arms, &results, &last, "a", proven);
+        assert_eq!(finding.verdict, Verdict::Undecided, "a point has no slope");
+        let chart = chart(&arms, &results, &last, &["a"]);
         assert_eq!((chart.lines.len(), chart.x_title.as_str()), (1, "K"));
     }
 }

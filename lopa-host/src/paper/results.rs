@@ -6,15 +6,17 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::section::{BEGIN, anchor, cell, line, moved};
-use super::{STUDIES, Verdict};
+use super::{Machine, STUDIES, Verdict};
 
 /// How the rules judge, for readers of this page alone.
-const RULES: &str = "Findings are judged by the 95 % confidence interval of the differences, seed by seed. Where an arm should \
-    need *fewer* of something, we compare, for each pair, the cost of first reaching a value that both reach on every seed. \
-    An arm is *better* if the difference is above zero or, for losses and errors, if the factor is above one. A *power* is \
-    the slope of a straight line through the logarithms of all cases; constants and other terms change it, so a deviation \
-    of 0.1 is allowed unless a note says otherwise. A claim holds if all of its findings hold, does not hold if none does, \
-    and holds partly otherwise. If the seeds do not decide, or if any seed diverged, the verdict is at most \"partly\".\n\n";
+const RULES: &str = "An effect is a mean over seeds with its 95 % confidence interval, from differences seed by seed; where step \
+    sizes are searched for, every seed has a search of its own, so that the interval includes the luck of tuning. A claim \
+    *holds* if the whole interval is on its side, *does not hold* if the whole interval is on the other side or the effect \
+    is too small to matter, and is *undecided* otherwise, or if a seed diverged. Ratios of costs are taken at fixed values \
+    that the study's file names. A power is the slope of a straight line through the logarithms of all cases; a deviation \
+    of 0.1 is allowed for constants and other terms unless a note says otherwise. A claim with several parts holds *partly* \
+    if some of them hold. Every rule has a control, a set-up in which it must say no, in the study's file; the tests run \
+    them.\n\n";
 
 /// The choices made where the paper leaves something open.
 const CHOICES: &str = include_str!("../../paper/choices.md");
@@ -31,16 +33,26 @@ pub struct Page {
 /// What the page needs from `study.json`.
 #[derive(Debug, Deserialize)]
 struct Known {
-    title: String,
     claim: String,
+    place: String,
     verdict: Verdict,
+    effects: Vec<String>,
+    #[serde(default)]
+    reason: String,
     quick: bool,
     call: String,
     options: String,
 }
 
-/// A study's name, summary and section.
-type Section = (String, Known, String);
+/// A study on the page.
+#[derive(Debug)]
+struct Section {
+    name: String,
+    known: Known,
+    /// Where and when it ran, if that is still known.
+    machine: Option<Machine>,
+    text: String,
+}
 
 /// The page of all studies in a folder: the paper's in their order, then others by name. Each part is the study's own
 /// `section.md`, so that a study can be run again without the others.
@@ -57,7 +69,7 @@ pub fn results(folder: &Path) -> Page {
     for name in names {
         let own = folder.join(&name);
         match read(&own) {
-            Some((known, text)) => sections.push((name, known, text)),
+            Some((known, machine, text)) => sections.push(Section { name, known, machine, text }),
             None if own.join("study.json").exists() => left_out.push(name),
             None => {}
         }
@@ -65,42 +77,48 @@ pub fn results(folder: &Path) -> Page {
     Page { text: text(&sections), left_out }
 }
 
-fn read(folder: &Path) -> Option<(Known, String)> {
+fn read(folder: &Path) -> Option<(Known, Option<Machine>, String)> {
     let known = serde_json::from_slice(&fs::read(folder.join("study.json")).ok()?).ok()?;
     let section = fs::read_to_string(folder.join("section.md")).ok()?;
-    section.starts_with(BEGIN).then_some((known, section))
+    let run = fs::read(folder.join("run.json")).ok();
+    let machine = run.and_then(|run| serde_json::from_slice(&run).ok());
+    section.starts_with(BEGIN).then_some((known, machine, section))
 }
 
 fn text(sections: &[Section]) -> String {
     let mut text = format!(
         "# The paper's claims, measured\n\n\
-         The claims that the paper makes about its experiments, what was run for each, and the verdict of the rule in the \
-         study's file, written by lopa {} from its measurements. Lines in figures are means over seeds; bands are the 95 % \
-         confidence interval of the mean, or the range if there are two seeds. {}\n\n",
-        env!("CARGO_PKG_VERSION"),
+         Each row is a claim of the paper, the effect that was measured, and the verdict of the rule in the study's file. {}\n\n",
         commands(sections)
     );
-    text += RULES;
-    text += "| study | claim | verdict |\n|---|---|---|\n";
-    for (name, known, _) in sections {
+    text += "| claim | place | effect | verdict | why not |\n|---|---|---|---|---|\n";
+    for Section { name, known, .. } in sections {
         let quick = if known.quick { " (quick)" } else { "" };
-        let title = cell(&known.title).replace('[', "\\[").replace(']', "\\]");
+        let claim = cell(&known.claim).replace('[', "\\[").replace(']', "\\]");
+        let effects: Vec<String> = known.effects.iter().map(|effect| cell(effect)).collect();
         text += &format!(
-            "| [{title}](#{}) | {} | {}{quick} |\n",
+            "| [{claim}](#{}) | {} | {} | {}{quick} | {} |\n",
             anchor(name),
-            cell(&known.claim),
-            known.verdict
+            cell(&known.place),
+            effects.join("<br>"),
+            known.verdict,
+            cell(&known.reason)
         );
     }
-    for (name, _, section) in sections {
+    text += &format!("\n## How claims are judged\n\n{RULES}");
+    for Section { name, machine, text: section, .. } in sections {
         text += &format!("\n{}\n", moved(section.trim_end(), name));
+        if let Some(Machine { date, version, machine, seconds }) = machine {
+            let minutes = seconds.div_ceil(60);
+            text += &format!("\n*{date}, {version}, {machine}, {minutes} min.*\n");
+        }
     }
     format!("{text}\n{}\n", choices(sections))
 }
 
 /// The choices, without links to studies that are not on the page.
 fn choices(sections: &[Section]) -> String {
-    let absent = |study: &str| sections.iter().all(|(name, ..)| name != study);
+    let absent = |study: &str| sections.iter().all(|section| section.name != study);
     let mut text = CHOICES.trim_end().to_owned();
     for (name, _) in STUDIES.iter().filter(|(name, _)| absent(name)) {
         text = text.replace(&format!("[{name}](#{name})"), name);
@@ -112,15 +130,15 @@ fn choices(sections: &[Section]) -> String {
 fn commands(sections: &[Section]) -> String {
     let block = |calls: &[String]| format!("\n\n```sh\n{}\n```", calls.join("\n"));
     let command = |call: &str, options: &str| line(&format!("lopa paper {call} {options}"));
-    let alike = sections.windows(2).all(|two| two[0].1.options == two[1].1.options);
+    let alike = sections.windows(2).all(|two| two[0].known.options == two[1].known.options);
     match sections {
         [] => String::new(),
-        [(_, known, _)] => {
+        [Section { known, .. }] => {
             format!("To reproduce this page:{}", block(&[command(&known.call, &known.options)]))
         }
-        [(_, first, _), ..] if alike => {
+        [Section { known: first, .. }, ..] if alike => {
             let own = |call: &str| STUDIES.iter().all(|(name, _)| *name != call);
-            let calls = sections.iter().map(|(_, known, _)| known.call.as_str());
+            let calls = sections.iter().map(|section| section.known.call.as_str());
             let mut all: Vec<&str> = calls.filter(|call| own(call)).collect();
             if all.len() < sections.len() {
                 all.insert(0, "all");
@@ -145,7 +163,8 @@ mod tests {
         let own = folder.join(name);
         fs::create_dir_all(&own).unwrap();
         let json = serde_json::json!({
-            "title": format!("T {name}"), "claim": "a | b", "verdict": "does-not-hold", "quick": options.contains("quick"),
+            "claim": format!("a | b of {name}"), "place": "p", "verdict": "does-not-hold",
+            "effects": ["x", "y"], "reason": "so", "quick": options.contains("quick"),
             "call": if name == "own" { "own.toml" } else { name }, "options": options,
         });
         fs::write(own.join("study.json"), json.to_string()).unwrap();
@@ -170,7 +189,11 @@ mod tests {
                 |part| page.text.find(part).unwrap_or_else(|| panic!("{part}: {}", page.text)),
             );
         assert!(places.is_sorted(), "{}", page.text);
-        assert!(page.text.contains("| a \\| b | does not hold (quick) |"), "{}", page.text);
+        assert!(
+            page.text.contains("of own](#own) | p | x<br>y | does not hold (quick) | so |"),
+            "{}",
+            page.text
+        );
         assert!(page.text.contains("[x](own/tune.csv)"), "{}", page.text);
         // All of the choices, with links only to sections that are on the page.
         let (_, choices) = page.text.split_once(CHOICES.lines().next().unwrap()).unwrap();

@@ -3,7 +3,7 @@
 //! It lies beside the study's other files and links to them with `./`; [`moved`] rewrites these links for a page one folder
 //! above.
 
-use super::{Account, Mode, Verdict, page};
+use super::{Account, Mode, page};
 use crate::plot::escaped;
 use crate::report::{Report, Table};
 use crate::words::{counted, encoded};
@@ -15,7 +15,7 @@ pub(super) const BEGIN: &str = "<a id=\"";
 pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
     let study = account.study;
     let findings = account.findings();
-    let verdict = Verdict::of(&findings);
+    let verdict = account.verdict();
     let form = match account.mode {
         Mode::Quick => "quick form",
         Mode::Whole => "whole form",
@@ -28,6 +28,10 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
         line(&study.place),
         counted(account.seeds(), "seed")
     );
+    let reason = account.reason();
+    if !reason.is_empty() {
+        text += &format!("{}\n\n", line(&reason));
+    }
     text += &table(&page::found(page::FOUND, &findings));
     let asides = account.asides();
     if !asides.is_empty() {
@@ -39,8 +43,8 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
     }
     text.push('\n');
     if let Some(steps) = page::steps(account) {
-        text += "Step sizes: the best of a search with the same budget for every arm, on seeds that no measured run \
-                 has. [tune.csv](./tune.csv) lists all trials.\n\n";
+        text += "Step sizes: every measured seed has a search of its own, with the same budget for every arm, on seeds \
+                 that no measured run has. [tune.csv](./tune.csv) lists all trials.\n\n";
         text += &table(&steps);
     }
     // Bars and lines in separate paragraphs, two side by side.

@@ -1,11 +1,14 @@
 //! A study: an experiment of the paper, described in a file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Check;
+use super::control::Control;
+use super::verdict::Verdict;
 use crate::campaign::{Arm, Plan, Tune};
 use crate::config::{ConfigError, Experiment};
 use crate::metrics::{Choice, Metric};
@@ -58,6 +61,15 @@ pub struct Study {
     /// Further rules, which do not count in the verdict.
     #[serde(default)]
     pub aside: Vec<Check>,
+    /// Set-ups in which the claim must fail, so that rules that cannot fail are found out.
+    #[serde(default)]
+    pub control: Vec<Control>,
+    /// The rules whose effects stand in the table of all claims, by their place from 0.
+    #[serde(default = "first")]
+    pub headline: Vec<usize>,
+    /// Why the claim did not hold: one sentence for a verdict.
+    #[serde(default)]
+    pub reason: BTreeMap<Verdict, String>,
 }
 
 /// The search for step sizes, with the same budget for every arm.
@@ -72,6 +84,8 @@ pub struct TuneTable {
     metric: Metric,
     #[serde(default)]
     over: Over,
+    /// A value of the metric: then the rounds to first reach it count.
+    reach: Option<f64>,
     range: [f32; 2],
     outer_range: Option<[f32; 2]>,
 }
@@ -95,6 +109,15 @@ struct Setting {
     set: Table,
     #[serde(default)]
     quick: Table,
+}
+
+/// How step sizes depend on the quantity in which cases differ.
+#[derive(Debug, Clone, Copy)]
+struct Scaling {
+    /// The power of the quantity.
+    steps: f64,
+    /// Whether gamma keeps its value.
+    hold_gamma: bool,
 }
 
 /// The size of a study.
@@ -140,7 +163,10 @@ impl Study {
     /// # Errors
     /// Names the line that is not understood, and refuses a claim without a rule that judges it.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
-        let study: Self = toml::from_str(text).map_err(StudyError::Syntax)?;
+        let mut study: Self = toml::from_str(text).map_err(StudyError::Syntax)?;
+        if study.case.is_empty() {
+            study.case.push(Setting { tune: true, ..Setting::default() });
+        }
         if study.check.is_empty() { Err(StudyError::Unjudged) } else { Ok(study) }
     }
 
@@ -149,65 +175,124 @@ impl Study {
     /// # Errors
     /// Names the arm that is not sound, and checks of arms that do not exist.
     pub fn plan(&self, mode: Mode, data: Option<&Path>) -> Result<Plan, StudyError> {
-        let one = [Setting { tune: true, ..Setting::default() }];
-        let cases = if self.case.is_empty() { &one[..] } else { &self.case };
-        let few = self.quick_cases.filter(|_| mode == Mode::Quick).unwrap_or(cases.len());
-        let cases = &cases[..few.clamp(1, cases.len())];
+        let few = self.quick_cases.filter(|_| mode == Mode::Quick);
         let mut arms = Vec::new();
-        for case in cases {
-            for variant in &self.variant {
-                let name = match case.name.as_str() {
-                    "" => variant.name.clone(),
-                    case => format!("{}, {case}", variant.name),
-                };
-                let mut table = self.base.clone();
-                let quick = [&self.quick, &case.quick, &variant.quick];
-                let quick = if mode == Mode::Quick { &quick[..] } else { &[] };
-                for over in [&case.set, &variant.set].into_iter().chain(quick.iter().copied()) {
-                    merge(&mut table, over);
-                }
-                let wrong = |error| StudyError::Arm { name: name.clone(), error };
-                let mut experiment = Experiment::parse(&table.to_string()).map_err(wrong)?;
-                // Nothing is chosen behind a claim's back.
-                if experiment.is_open() {
-                    experiment.algorithm.steps().map_err(|error| wrong(error.into()))?;
-                }
-                experiment.run.metrics = Choice::These(self.metrics());
-                let source = experiment.data.source();
-                if source.is_public() {
-                    experiment.data.dir = data.map(|data| data.join(source.to_string()));
-                }
-                if let (Some(at), Some(first)) = (case.at, cases[0].at) {
-                    let gamma = experiment.algorithm.gamma;
-                    experiment.algorithm.scale(libm::pow(at / first, variant.steps) as f32);
-                    if variant.hold_gamma {
-                        experiment.algorithm.gamma = gamma;
-                    }
-                    experiment.algorithm.check().map_err(|error| wrong(error.into()))?;
-                }
-                let tuned = variant.tune && case.tune;
-                arms.push(Arm {
-                    name,
-                    variant: variant.name.clone(),
-                    case: case.name.clone(),
-                    quantity: self.quantity.clone(),
-                    at: case.at,
-                    search: tuned.then(|| self.search(&experiment, mode)).flatten(),
-                    experiment,
-                });
+        for (case, variant) in self.pairs(few) {
+            let quick = [&self.quick, &case.quick, &variant.quick];
+            let quick = if mode == Mode::Quick { &quick[..] } else { &[] };
+            let over = [&case.set, &variant.set].into_iter().chain(quick.iter().copied());
+            let Setting { steps, hold_gamma, .. } = *variant;
+            let scaling = Scaling { steps, hold_gamma };
+            let mut arm = self.arm(case, variant, &self.base, over, scaling)?;
+            let source = arm.experiment.data.source();
+            if source.is_public() {
+                arm.experiment.data.dir = data.map(|data| data.join(source.to_string()));
+            }
+            let tuned = variant.tune && case.tune;
+            arm.search = tuned.then(|| self.search(&arm.experiment, mode)).flatten();
+            arms.push(arm);
+        }
+        self.named(&arms)?;
+        Ok(Plan { arms, seeds: self.seeds(mode), labels: self.labels })
+    }
+
+    /// What a control runs: the study's arms with the control's settings, without a search for step sizes.
+    ///
+    /// # Errors
+    /// Names the arm that is not sound.
+    pub fn control_plan(&self, control: &Control) -> Result<Plan, StudyError> {
+        let base = control.base.as_ref().unwrap_or(&self.base);
+        let mut arms = Vec::new();
+        for (case, variant) in self.pairs(control.cases) {
+            let own = [control.case.get(&case.name), control.variant.get(&variant.name)];
+            let case_set = control.base.is_none().then_some(&case.set);
+            let over = case_set.into_iter().chain([&variant.set, &control.set]);
+            let over = over.chain(own.into_iter().flatten());
+            let scaling = Scaling {
+                steps: control.steps.unwrap_or(variant.steps),
+                hold_gamma: control.hold_gamma.unwrap_or(variant.hold_gamma),
+            };
+            arms.push(self.arm(case, variant, base, over, scaling)?);
+        }
+        for (named, known) in [(&control.case, &self.case), (&control.variant, &self.variant)] {
+            let known: Vec<String> = known.iter().map(|setting| setting.name.clone()).collect();
+            if let Some(name) = named.keys().find(|name| !known.contains(name)) {
+                return Err(StudyError::Missing { name: name.clone(), arms: known });
             }
         }
+        Ok(Plan { arms, seeds: control.seeds, labels: false })
+    }
+
+    /// Every variant in every case, or in the first `few` cases.
+    fn pairs(&self, few: Option<usize>) -> Vec<(&Setting, &Setting)> {
+        let all = self.case.iter().take(few.unwrap_or(self.case.len()).max(1));
+        all.flat_map(|case| self.variant.iter().map(move |variant| (case, variant))).collect()
+    }
+
+    /// One variant in one case: the base with other settings over it, and steps scaled by a power of the quantity.
+    fn arm<'t>(
+        &self,
+        case: &Setting,
+        variant: &Setting,
+        base: &Table,
+        over: impl Iterator<Item = &'t Table>,
+        Scaling { steps, hold_gamma }: Scaling,
+    ) -> Result<Arm, StudyError> {
+        let name = match case.name.as_str() {
+            "" => variant.name.clone(),
+            case => format!("{}, {case}", variant.name),
+        };
+        let mut table = base.clone();
+        over.for_each(|over| merge(&mut table, over));
+        let wrong = |error| StudyError::Arm { name: name.clone(), error };
+        let mut experiment = Experiment::parse(&table.to_string()).map_err(wrong)?;
+        // Nothing is chosen behind a claim's back.
+        if experiment.is_open() {
+            experiment.algorithm.steps().map_err(|error| wrong(error.into()))?;
+        }
+        experiment.run.metrics = Choice::These(self.metrics());
+        let first = self.case.first().and_then(|first| first.at);
+        if let (Some(at), Some(first)) = (case.at, first) {
+            let gamma = experiment.algorithm.gamma;
+            experiment.algorithm.scale(libm::pow(at / first, steps) as f32);
+            if hold_gamma {
+                experiment.algorithm.gamma = gamma;
+            }
+            experiment.algorithm.check().map_err(|error| wrong(error.into()))?;
+        }
+        Ok(Arm {
+            name,
+            variant: variant.name.clone(),
+            case: case.name.clone(),
+            quantity: self.quantity.clone(),
+            at: case.at,
+            search: None,
+            found: Vec::new(),
+            experiment,
+        })
+    }
+
+    /// Refuses rules about arms that do not exist.
+    fn named(&self, arms: &[Arm]) -> Result<(), StudyError> {
         let names: Vec<String> = arms.iter().map(|arm| arm.name.clone()).collect();
-        let named = self.rules().flat_map(|check| check.arms(&arms));
+        let named = self.rules().flat_map(|check| check.arms(arms));
         match named.into_iter().find(|name| !names.contains(name)) {
             Some(name) => Err(StudyError::Missing { name, arms: names }),
-            None => Ok(Plan { arms, seeds: self.seeds(mode), labels: self.labels }),
+            None => Ok(()),
         }
     }
 
     /// All rules: those that judge the claim, and then the others.
     pub(super) fn rules(&self) -> impl Iterator<Item = &Check> {
         self.check.iter().chain(&self.aside)
+    }
+
+    /// The places of rules that no control makes fail.
+    #[must_use]
+    pub fn uncontrolled(&self) -> Vec<usize> {
+        let controlled =
+            |rule: &usize| self.control.iter().any(|own| own.rules(self).contains(rule));
+        (0..self.check.len()).filter(|rule| !controlled(rule)).collect()
     }
 
     /// How many seeds every arm gets.
@@ -225,10 +310,10 @@ impl Study {
         let trials = if mode == Mode::Quick { table.quick_trials } else { table.trials };
         let mut experiment = experiment.clone();
         experiment.run.seed = experiment.run.seed.wrapping_add(1_000_000);
-        let TuneTable { metric, over, range, .. } = *table;
+        let TuneTable { metric, over, reach, range, .. } = *table;
         let outer_range = table.outer_range.unwrap_or(range);
         let seeds = if mode == Mode::Quick { 1 } else { table.seeds };
-        Some(Tune { experiment, trials, seed: 1, seeds, metric, over, range, outer_range })
+        Some(Tune { experiment, trials, seed: 1, seeds, metric, over, reach, range, outer_range })
     }
 
     /// The metric that step sizes are tuned by, if they are.
@@ -238,7 +323,7 @@ impl Study {
     }
 
     /// Every metric that is drawn or judged.
-    fn metrics(&self) -> Vec<Metric> {
+    pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = self.figures.clone();
         metrics.extend(self.against.iter().filter_map(|name| Metric::named(name)));
         metrics.extend(self.rules().flat_map(Check::metrics));
@@ -256,6 +341,10 @@ fn merge(under: &mut Table, over: &Table) {
             _ => drop(under.insert(key.clone(), value.clone())),
         }
     }
+}
+
+fn first() -> Vec<usize> {
+    vec![0]
 }
 
 const fn yes() -> bool {

@@ -1,9 +1,10 @@
 //! Shared by the tests of the rules.
 
+use super::measure::Measure;
 use crate::campaign::{Arm, Results};
 use crate::config::Experiment;
-use crate::metrics::column;
-use crate::record::Record;
+use crate::metrics::{Metric, column};
+use crate::record::{Over, Record};
 
 /// Loss and Hessian-vector products, round by round.
 pub(super) fn record(rows: &[(f64, f64)]) -> Option<Record> {
@@ -28,6 +29,12 @@ pub(super) fn arm(variant: &str, case: &str, at: Option<f64>) -> Arm {
         quantity: "K".into(),
         at,
         search: None,
+        found: Vec::new(),
         experiment: Experiment::parse(text).unwrap(),
     }
+}
+
+/// The outer loss over some rounds.
+pub(super) const fn loss(over: Over) -> Measure {
+    Measure { metric: Metric::OuterLoss, over, reach: None, along: None }
 }

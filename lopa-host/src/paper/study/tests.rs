@@ -14,7 +14,7 @@ const STUDY: &str = r#"
         { name = "b", set = { algorithm = { name = "spdb" }, run = { iterations = 7 } }, quick = { run = { iterations = 2 } } },
     ]
     case = [{ name = "few", set = { network = { nodes = 4 } } }, { name = "many" }]
-    check = [{ rule = "better", metric = "outer_loss", who = "a, few", than = "b, many" }]
+    check = [{ rule = "better", value = { metric = "outer_loss" }, who = "a, few", than = "b, many" }]
     [base]
     network = { nodes = 8 }
     problem = { kind = "quadratic", outer = 3, inner = 2 }
@@ -91,7 +91,7 @@ fn mistakes_in_a_study_are_named() {
         Err(error) => error.to_string(),
     };
     assert!(error(&STUDY.replace("\"a, few\"", "\"c\"")).contains("a check names \"c\""));
-    let aside = "aside = [{ rule = \"rate\", metric = \"consensus\", who = \"d\", power = 1 }]\n";
+    let aside = "aside = [{ rule = \"rate\", value = { metric = \"consensus\" }, who = \"d\", power = 1 }]\n";
     assert!(error(&format!("{aside}{STUDY}")).contains("a check names \"d\""));
     let unjudged = STUDY.lines().map(|line| match line.trim().starts_with("check") {
         true => "check = []\n".to_owned(),
