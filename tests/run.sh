@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests of the project, on a machine that has nothing but rustup: installs what is missing, then checks formatting,
-# lints, dependencies, docs, host tests, the installed command, reports in a browser, chip builds, emulated chips, memory
+# lints, dependencies, docs, host tests, the command, reports in a browser, chip builds, emulated chips, memory
 # budgets of boards, instructions on chips and hosts, and the proof that nothing panics. Prints at the end how long each
 # step took.
 # Writes only to the target folders, apart from what it installs.
@@ -15,21 +15,57 @@ boards=(nrf52840-dk nucleo-l476rg pico pico-2)
 mkdir -p "${CARGO_TARGET_DIR:-target}"
 built=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 
-names=() times=() verdict="Stopped"
+# Some steps run beside the others, so that no core is idle while one step waits: for a lock, or for one long test. What they
+# print is shown when they are joined.
+notes=$(mktemp -d)
+current="" aside="" process="" verdict="Stopped"
 step() {
-  [ ${#names[@]} -eq 0 ] || times+=($((SECONDS - began)))
-  names+=("$*") began=$SECONDS
-  printf '\n== %s\n' "$*"
+  record
+  current=$* began=$SECONDS
+  printf '\n== %s\n' "$current"
+}
+# Notes how long the current step took.
+record() {
+  [ -z "$current" ] || printf '%6d s  %s%s\n' $((SECONDS - began)) "$current" "$aside" >>"$notes/times"
+}
+# Starts a function beside the others, in a process group of its own: it can be ended with all that it started.
+beside() {
+  set -m
+  (
+    current="" aside=" (beside others)"
+    trap 'status=$?; record; echo "$current" >"$notes/last"; exit $status' EXIT
+    "$1"
+  ) >"$notes/output" 2>&1 </dev/null &
+  process=$!
+  set +m
+}
+# Waits for that function, shows what it printed, and fails if it did.
+join() {
+  local status=0
+  wait "$process" || status=$?
+  process=""
+  cat "$notes/output"
+  if [ $status -ne 0 ]; then
+    record
+    current=""
+    verdict="Failed: $(cat "$notes/last")"
+    exit $status
+  fi
 }
 # Prints how long each step took, even if one failed, and the verdict.
 finish() {
   local status=$?
-  times+=($((SECONDS - began)))
+  if [ -n "$process" ]; then
+    kill -- "-$process" || true
+    wait "$process" || true
+  fi 2>/dev/null
+  record
   printf '\n'
-  for i in "${!names[@]}"; do printf '%6d s  %s\n' "${times[i]}" "${names[i]}"; done
+  cat "$notes/times"
   printf '%6d s  in total\n\n' "$SECONDS"
-  [ $status -eq 0 ] || verdict="Failed: ${names[${#names[@]} - 1]}"
+  [ $status -eq 0 ] || [ -z "$current" ] || verdict="Failed: $current"
   echo "== $verdict"
+  rm -rf "$notes"
 }
 trap finish EXIT
 
@@ -85,15 +121,7 @@ if [ -z "$browser" ]; then
   fi
 fi
 export CHROMIUM=$browser
-deny=$built/tools/bin/cargo-deny
-if command -v cargo-deny >/dev/null; then
-  deny=$(command -v cargo-deny)
-elif [ ! -x "$deny" ]; then
-  # No package registry has a current binary. It builds faster without debug information.
-  CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root "$built/tools" cargo-deny@0.20.2
-fi
 cargo --version
-"$deny" --version
 qemu-system-arm --version | head -n 1
 "$CHROMIUM" --version 2>/dev/null
 arm-none-eabi-gcc --version | head -n 1
@@ -105,58 +133,44 @@ cargo fmt --all --check
 # All targets in one call, so that cargo builds them in parallel.
 every=("${targets[@]/#/--target=}")
 
-step "Dependencies: licences, bans and sources"
-# Advisories are checked by CI only: their database is on GitHub, which may be unreachable.
-for manifest in Cargo.toml firmware/Cargo.toml; do
-  "$deny" --manifest-path "$manifest" --locked --config deny.toml check bans licenses sources
-done
+firmware() {
+  step "Dependencies: licences, bans and sources"
+  deny=$built/tools/bin/cargo-deny
+  if command -v cargo-deny >/dev/null; then
+    deny=$(command -v cargo-deny)
+  elif [ ! -x "$deny" ]; then
+    # No package registry has a current binary. It builds faster without debug information.
+    CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --locked --debug --root "$built/tools" cargo-deny@0.20.2
+  fi
+  "$deny" --version
+  # Advisories are checked by CI only: their database is on GitHub, which may be unreachable.
+  for manifest in Cargo.toml firmware/Cargo.toml; do
+    "$deny" --manifest-path "$manifest" --locked --config deny.toml check bans licenses sources
+  done
+
+  step "Lints of the firmware"
+  (cd firmware && cargo clippy --locked --release "${every[@]}" -- -D warnings)
+  # In their folders, where each has its own target and its chip's features.
+  for board in "${boards[@]}"; do
+    (cd "firmware/$board" && cargo clippy --locked --release -- -D warnings)
+  done
+
+  step "Tests of the node program"
+  (cd firmware && cargo test --locked -p lopa-node --features encrypt)
+}
+beside firmware
 
 step "Lints of the host"
 cargo clippy --locked --workspace --all-targets -- -D warnings
-
-step "Lints of the firmware"
-(cd firmware && cargo clippy --locked --release "${every[@]}" -- -D warnings)
-# In their folders, where each has its own target and its chip's features.
-for board in "${boards[@]}"; do
-  (cd "firmware/$board" && cargo clippy --locked --release -- -D warnings)
-done
-
-step "The core on each target, and each of its features alone"
-# Checked, not built: images for chips are built below. Features are checked on the smallest chip.
-cargo clippy --locked --quiet -p lopa-core "${every[@]}" -- -D warnings
-for feature in "${features[@]}"; do
-  cargo clippy --locked --quiet -p lopa-core --target=thumbv6m-none-eabi --features "$feature" -- -D warnings
-done
-
-step "Docs"
-RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
 # Host tests always run for the whole workspace: another selection of packages would rebuild them.
 step "Build of the host tests"
 cargo test --locked --workspace --no-run
 
-step "Tests on this machine"
-cargo test --locked --workspace
+join
 
-step "The installed command, and the chart at the top of the README"
-cargo install --quiet --locked --debug --path lopa-host --root "$built/install"
-PATH="$built/install/bin:$PATH"
-lopa --version
-lopa example >"$built/install/ring.toml"
-lopa run "$built/install/ring.toml" --out "$built/install/ring"
-lopa compare lopa-host/examples/*.toml --seeds 5 --out "$built/install/results"
-cmp "$built/install/results/figures/test_accuracy.svg" lopa-host/examples/test_accuracy.svg
-
-step "Tests of the core's features"
-# Without the features that the host adds to the core.
-for feature in "${changing[@]}"; do
-  cargo test --locked -p lopa-core --features "$feature" --lib --test conversation
-done
-
-step "Tests of the node program"
-(cd firmware && cargo test --locked -p lopa-node --features encrypt)
-
-step "Tests on emulated chips, in a browser, budgets of boards, instructions, the link-time proof, and real data"
+# Tests that need more than Rust. Those of lopa-tests run beside the others: they build images for chips one after the other,
+# mostly on one core.
 skip=(--skip real_data:: --skip ten_boards_learn_mnist)
 for place in ${LOPA_DATA:+"$LOPA_DATA"} data ../shared/data; do
   if [ -d "$place/mnist" ] && [ -d "$place/covtype" ] && [ -d "$place/cifar10" ]; then
@@ -165,7 +179,49 @@ for place in ${LOPA_DATA:+"$LOPA_DATA"} data ../shared/data; do
     break
   fi
 done
-cargo test --locked --workspace --tests -- --ignored ${skip[@]+"${skip[@]}"}
+ignored() {
+  cargo test --locked --workspace --tests -- --ignored ${skip[@]+"${skip[@]}"} "$@"
+}
+chips() {
+  step "Tests on emulated chips, budgets of boards, instructions, and the link-time proof"
+  ignored chips:: hosts:: nodes::
+}
+beside chips
+
+step "Tests on this machine"
+cargo test --locked --workspace
+
+step "Tests in a browser, on an emulated fleet, and of real data"
+ignored --skip chips:: --skip hosts:: --skip nodes::
+
+step "The command, and the chart at the top of the README"
+# Alone it has fewer features of its dependencies than its tests.
+cargo check --locked --quiet -p lopa-host
+mkdir -p "$built/command"
+lopa=$built/debug/lopa
+"$lopa" --version
+"$lopa" example >"$built/command/ring.toml"
+"$lopa" run "$built/command/ring.toml" --out "$built/command/ring"
+"$lopa" compare lopa-host/examples/*.toml --seeds 5 --out "$built/command/results"
+cmp "$built/command/results/figures/test_accuracy.svg" lopa-host/examples/test_accuracy.svg
+
+step "The core on each target, and each of its features alone"
+# Checked, not built: the tests build images for chips. Features are checked on the smallest chip.
+cargo clippy --locked --quiet -p lopa-core "${every[@]}" -- -D warnings
+for feature in "${features[@]}"; do
+  cargo clippy --locked --quiet -p lopa-core --target=thumbv6m-none-eabi --features "$feature" -- -D warnings
+done
+
+step "Tests of the core's features"
+# Without the features that the host adds to the core.
+for feature in "${changing[@]}"; do
+  cargo test --locked -p lopa-core --features "$feature" --lib --test conversation
+done
+
+step "Docs"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+
+join
 
 verdict="All passed"
 if [ ${#skip[@]} -gt 0 ]; then
