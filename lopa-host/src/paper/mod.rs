@@ -70,12 +70,13 @@ macro_rules! studies {
 }
 
 /// The studies of the paper: their names and files.
-pub const STUDIES: [(&str, &str); 20] = studies! {
+pub const STUDIES: [(&str, &str); 23] = studies! {
     "classification-4" "classification-8" "classification-choices" "heterogeneity"
     "hyper-mnist" "hyper-covtype" "hyper-cifar10" "hyper-start" "hyper-loops"
     "topology"
     "dgd-mnist" "dgd-covtype" "dgd-cifar10"
     "rates" "rates-full" "rates-step" "rates-difference" "rates-rho" "rates-nodes"
+    "rates-batch" "rates-tau" "rates-kappa"
     "momentum"
 };
 
