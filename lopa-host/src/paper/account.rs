@@ -10,7 +10,7 @@ use crate::csv;
 use crate::files::WriteError;
 use crate::metrics::Metric;
 use crate::record::Record;
-use crate::report::Outputs;
+use crate::report::{Outputs, Table};
 
 /// The results of a study.
 #[derive(Debug, Clone)]
@@ -113,6 +113,12 @@ impl Account<'_> {
         let missing =
             || missing.map(|finding| format!("{}: {}", finding.question, finding.verdict));
         self.study.reason.get(&verdict).cloned().or_else(missing).unwrap_or_default()
+    }
+
+    /// What reaching fixed values costs every arm, if the study asks for it.
+    pub(super) fn costs(&self) -> Vec<Table> {
+        let Measured { arms, results, .. } = self.measured;
+        self.study.costs.as_ref().map_or(Vec::new(), |costs| costs.tables(arms, results))
     }
 
     /// The command that reproduces it.

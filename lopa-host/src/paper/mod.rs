@@ -40,6 +40,7 @@
 mod account;
 mod check;
 mod control;
+mod costs;
 mod gap;
 mod machine;
 mod measure;
@@ -56,6 +57,7 @@ mod verdict;
 pub use account::Account;
 pub use check::{Check, Sense};
 pub use control::{Blind, Control, ControlError};
+pub use costs::Costs;
 pub use machine::Machine;
 pub use measure::Measure;
 pub use results::{Page, results};
@@ -70,9 +72,9 @@ macro_rules! studies {
 }
 
 /// The studies of the paper: their names and files.
-pub const STUDIES: [(&str, &str); 23] = studies! {
+pub const STUDIES: [(&str, &str); 24] = studies! {
     "classification-4" "classification-8" "classification-choices" "heterogeneity"
-    "hyper-mnist" "hyper-covtype" "hyper-cifar10" "hyper-start" "hyper-loops"
+    "hyper-mnist" "hyper-covtype" "hyper-cifar10" "hyper-start" "hyper-loops" "hyper-all"
     "topology"
     "dgd-mnist" "dgd-covtype" "dgd-cifar10"
     "rates" "rates-full" "rates-step" "rates-difference" "rates-rho" "rates-nodes"

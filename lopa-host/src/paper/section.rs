@@ -38,6 +38,10 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
         text += "Also measured; not counted in the verdict:\n\n";
         text += &table(&page::found("", &asides));
     }
+    for costs in account.costs() {
+        text += &format!("{}. {}\n\n", costs.title, costs.caption);
+        text += &table(&costs);
+    }
     for note in page::notes(account) {
         text += &format!("- {}\n", line(&note));
     }

@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use super::Check;
 use super::control::Control;
+use super::costs::Costs;
 use super::verdict::Verdict;
 use crate::campaign::{Arm, Plan, Tune};
 use crate::config::{ConfigError, Experiment};
@@ -61,6 +62,8 @@ pub struct Study {
     /// Further rules, which do not count in the verdict.
     #[serde(default)]
     pub aside: Vec<Check>,
+    /// What reaching fixed values costs every arm, as tables.
+    pub costs: Option<Costs>,
     /// Set-ups in which the claim must fail, so that rules that cannot fail are found out.
     #[serde(default)]
     pub control: Vec<Control>,
@@ -327,6 +330,7 @@ impl Study {
         let mut metrics = self.figures.clone();
         metrics.extend(self.against.iter().filter_map(|name| Metric::named(name)));
         metrics.extend(self.rules().flat_map(Check::metrics));
+        metrics.extend(self.costs.iter().flat_map(Costs::metrics));
         let mut seen = Vec::new();
         metrics.retain(|metric| !seen.contains(metric) && (seen.push(*metric), true).1);
         metrics
