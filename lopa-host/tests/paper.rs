@@ -81,7 +81,7 @@ against = ["iteration"]
 figures = ["outer_loss"]
 labels = true
 quantity = "K"
-seeds = 2
+seeds = 3
 tune = { trials = 4, quick_trials = 3, metric = "outer_loss", range = [0.01, 0.3] }
 variant = [
   { name = "a", set = { algorithm = { name = "lopa-gt", gamma = 0.4, tau = 0.4 } } },
@@ -134,7 +134,7 @@ fn asides_are_shown_but_do_not_count() {
     // No arm is better than itself; the asides disagree.
     assert!(
         printed
-            .starts_with("my own: undecided\n  undecided: a factor of 1 (1 to 1, 2 seeds): a, K"),
+            .starts_with("my own: undecided\n  undecided: a factor of 1 (1 to 1, 3 seeds): a, K"),
         "{printed}"
     );
     for (arm, verdict) in [("a", "  holds: "), ("b", "  does not hold: ")] {
@@ -151,7 +151,7 @@ fn asides_are_shown_but_do_not_count() {
     let steps = &study["steps"][3];
     assert_eq!((&steps["arm"], &steps["trials"]), (&"b, K = 18".into(), &4.into()));
     // One search per seed.
-    assert_eq!(steps["found"].as_array().map(Vec::len), Some(2));
+    assert_eq!(steps["found"].as_array().map(Vec::len), Some(3));
     // What depends on the machine is not in the files that repeat.
     let run: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap();
@@ -193,7 +193,7 @@ fn asides_are_shown_but_do_not_count() {
     whole(&folder, &section);
     for part in [
         "| [a \\[is\\] \\| better](#my-own) | nowhere | a factor of 1 | undecided | nothing differs |",
-        "\n**Verdict: undecided** (whole form, 2 seeds).\n\nnothing differs\n\n",
+        "\n**Verdict: undecided** (whole form, 3 seeds).\n\nnothing differs\n\n",
         "\nAlso measured; not counted in the verdict:\n\n| effect | claim | verdict |\n|---|---|---|\n| K^",
         "| arm | alpha | beta | lambda | gamma | tau | searches × trials |\n|---|---|---|---|---|---|---|\n| a, K = 9 | 0.",
         "lopa paper 'my own.toml' --data DIR --out DIR",

@@ -140,7 +140,8 @@ impl Account<'_> {
             let before = format!("{}, search ", arm.name);
             let searches = &self.measured.searches;
             let own = searches.iter().filter(|(name, _)| name.starts_with(&before));
-            let vain = own.filter(|(_, trials)| trials.iter().all(|trial| trial.value.is_none()));
+            let vain =
+                own.filter(|(_, trials)| trials.first().is_none_or(|best| best.value.is_none()));
             Some((arm, search.trials.into(), vain.count()))
         })
     }
@@ -211,6 +212,7 @@ impl Account<'_> {
         let place = |check: &Check| self.study.check.iter().position(|other| other == check);
         let shown =
             |check: &&Check| place(check).is_some_and(|at| self.study.headline.contains(&at));
+        let shown = |check: &&Check| shown(check) && !check.is_timed();
         let effects = self.judged(self.study.check.iter().filter(shown));
         let summary = Summary {
             study: self.name,

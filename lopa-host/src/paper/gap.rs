@@ -126,13 +126,14 @@ mod tests {
     fn an_arm_that_diverged_on_a_seed_is_not_better() {
         let end = |loss: f64| record(&[(loss, 1.0)]);
         let results = results(&[
-            ("good", vec![end(0.10), end(0.11), None]),
-            ("bad", vec![end(0.43), end(0.47), end(0.44)]),
+            ("good", vec![end(0.10), end(0.11), end(0.12), None]),
+            ("bad", vec![end(0.43), end(0.47), end(0.44), end(0.45)]),
         ]);
         let judged = |who, than| better(&results, &loss(Over::Last), who, than, None);
         let finding = judged("good", "bad");
         assert_eq!(finding.verdict, Verdict::Undecided, "{}", finding.effect);
-        assert!(finding.effect.ends_with("2 seeds, 1 left out)"), "{}", finding.effect);
-        assert_eq!(judged("bad", "good").verdict, Verdict::DoesNotHold);
+        assert!(finding.effect.ends_with("3 seeds, 1 left out)"), "{}", finding.effect);
+        // Nor does it count against the other.
+        assert_eq!(judged("bad", "good").verdict, Verdict::Undecided);
     }
 }

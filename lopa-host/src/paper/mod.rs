@@ -120,7 +120,7 @@ mod tests {
         let study =
             text.replace("variant = { LoPA-GT = { algorithm = { name = \"lopa-lg\" } } }", "");
         let study = Study::parse(&study).unwrap();
-        let blind = study.control[1].run(&study).unwrap();
+        let blind = study.control.last().unwrap().run(&study).unwrap();
         assert_eq!(blind.len(), 1);
         let said = blind[0].to_string();
         assert!(said.starts_with("Without tracking") && said.contains("found holds"), "{said}");

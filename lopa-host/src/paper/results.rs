@@ -36,6 +36,7 @@ struct Known {
     claim: String,
     place: String,
     verdict: Verdict,
+    #[serde(default)]
     effects: Vec<String>,
     #[serde(default)]
     reason: String,

@@ -7,12 +7,15 @@ use crate::metrics::Metric;
 use crate::numerics::{Spread, number, spread};
 use crate::record::{Cost, Record};
 
-/// What a pair of arms paid for one target: on every seed ln(other / own), where all that an arm spent is taken if it never
-/// reached the target or diverged.
+/// What a pair of arms paid for one target: on every seed ln(other / own), where all that an arm spent stands for its cost if
+/// it never reached the target. That is a lower bound, so the ratio is a bound as well.
 struct Comparison {
     ratios: Vec<f64>,
-    /// On how many seeds each arm reached the target: the own and the other.
+    /// On how many seeds each arm reached the target, and diverged: the own and the other.
     reached: [usize; 2],
+    diverged: [usize; 2],
+    /// Seeds on which neither arrived, or one was there from the start: they have no ratio.
+    silent: usize,
     seeds: usize,
 }
 
@@ -29,30 +32,35 @@ impl Comparison {
         let (own, other) = (costs(own), costs(other));
         let reached =
             [&own, &other].map(|costs| costs.iter().flatten().filter(|cost| cost.reached).count());
-        let ratio = |(own, other): (&Option<Cost>, &Option<Cost>)| {
-            let (own, other) = ((*own)?, (*other)?);
-            // A seed on which neither arm arrived says nothing.
+        let diverged =
+            [&own, &other].map(|costs| costs.iter().filter(|cost| cost.is_none()).count());
+        let both: Vec<(Cost, Cost)> =
+            own.iter().zip(&other).filter_map(|(own, other)| (*own).zip(*other)).collect();
+        let ratio = |(own, other): &(Cost, Cost)| {
             let says = (own.reached || other.reached) && own.spent > 0.0 && other.spent > 0.0;
             says.then(|| libm::log(other.spent / own.spent))
         };
-        let ratios = own.iter().zip(&other).filter_map(ratio).collect();
-        Self { ratios, reached, seeds }
+        let ratios: Vec<f64> = both.iter().filter_map(ratio).collect();
+        let silent = both.len() - ratios.len();
+        Self { ratios, reached, diverged, silent, seeds }
     }
 
     fn verdict(&self) -> Verdict {
         let [own, other] = self.reached.map(|reached| reached == self.seeds);
-        let never = self.reached.map(|reached| reached == 0);
-        match (own, other) {
-            _ if self.seeds == 0 => Verdict::Undecided,
-            // An arm that never arrives is behind one that always does, whatever was spent.
-            (true, _) if never[1] => Verdict::Holds,
-            (_, true) if never[0] => Verdict::DoesNotHold,
-            // What an arm spent in vain is a lower bound of its cost, so only the side that always arrived can win.
-            _ => match spread(&self.ratios).map(|all| Verdict::on(&all, 0.0, 0)) {
-                Some(Verdict::Holds) if own => Verdict::Holds,
-                Some(Verdict::DoesNotHold) if other => Verdict::DoesNotHold,
-                _ => Verdict::Undecided,
-            },
+        // An arm that diverges wherever the other arrives has lost without a ratio.
+        let [own_lost, other_lost] = self.diverged.map(|diverged| diverged == self.seeds);
+        if self.seeds < 3 {
+            return Verdict::Undecided;
+        } else if own && other_lost {
+            return Verdict::Holds;
+        } else if other && own_lost {
+            return Verdict::DoesNotHold;
+        }
+        // What an arm spent in vain is a lower bound of its cost, so only the side that always arrived can win.
+        match spread(&self.ratios).map(|all| Verdict::on(&all, 0.0, self.silent)) {
+            Some(Verdict::Holds) if own => Verdict::Holds,
+            Some(Verdict::DoesNotHold) if other => Verdict::DoesNotHold,
+            _ => Verdict::Undecided,
         }
     }
 
@@ -63,7 +71,8 @@ impl Comparison {
             return ["not reached".into(), String::new()];
         }
         let Some(Spread { mean, band, .. }) = spread(&self.ratios) else {
-            return ["diverged".into(), String::new()];
+            let text = if self.silent > 0 { "from the start" } else { "diverged" };
+            return [text.into(), String::new()];
         };
         let bound = match (own, other) {
             (true, true) => "",
@@ -142,11 +151,11 @@ mod tests {
             "a needs fewer Hessian-vector products than b to reach outer loss"
         );
         assert_eq!(one(&results, 0.5, "b", "a").verdict, Verdict::DoesNotHold);
-        // An arm that never arrives is not sooner, whatever it cost.
+        // An arm that never arrives is not sooner; how much later it would be, its two products do not tell.
         let finding = one(&results, 0.15, "a", "b");
-        assert_eq!(finding.verdict, Verdict::DoesNotHold);
+        assert_eq!(finding.verdict, Verdict::Undecided);
         assert!(finding.effect.contains("at most 20.00"), "{}", finding.effect);
-        assert_eq!(one(&results, 0.15, "b", "a").verdict, Verdict::Holds);
+        assert_eq!(one(&results, 0.15, "b", "a").verdict, Verdict::Undecided);
         let neither = one(&results, 0.01, "a", "b");
         assert_eq!(
             (neither.verdict, &neither.effect[..]),
@@ -166,9 +175,9 @@ mod tests {
 
     #[test]
     fn every_pair_is_a_finding_and_divergence_is_no_arrival() {
-        let at = |cost: f64| vec![record(&[(1.0, 0.0), (0.1, cost)]); 2];
+        let at = |cost: f64| vec![record(&[(1.0, 0.0), (0.1, cost)]); 3];
         let results =
-            results(&[("a", at(1.0)), ("b", at(5.0)), ("c", at(3.0)), ("d", vec![None; 2])]);
+            results(&[("a", at(1.0)), ("b", at(5.0)), ("c", at(3.0)), ("d", vec![None; 3])]);
         let verdicts = |who: &[&str], than: &[&str]| -> Vec<Verdict> {
             sooner(&results, &[0.1], who, than).into_iter().map(|found| found.verdict).collect()
         };
@@ -176,6 +185,23 @@ mod tests {
         assert_eq!(verdicts(&["a"], &["d"]), [Verdict::Holds]);
         assert_eq!(verdicts(&["d"], &["a"]), [Verdict::DoesNotHold]);
         assert_eq!(verdicts(&["d"], &["d"]), [Verdict::Undecided]);
+    }
+
+    #[test]
+    fn an_arm_that_spent_more_in_vain_is_later() {
+        let early = record(&[(1.0, 0.0), (0.1, 4.0)]);
+        let [brief, long] = [3.0, 9.0].map(|spent| record(&[(1.0, 0.0), (0.9, spent)]));
+        let results =
+            results(&[("a", vec![early; 3]), ("brief", vec![brief; 3]), ("long", vec![long; 3])]);
+        assert_eq!(one(&results, 0.1, "a", "long").verdict, Verdict::Holds);
+        assert_eq!(one(&results, 0.1, "long", "a").verdict, Verdict::DoesNotHold);
+        assert_eq!(one(&results, 0.1, "a", "brief").verdict, Verdict::Undecided);
+        // A target that holds at the start has no ratio.
+        let start = one(&results, 1.0, "a", "long");
+        assert_eq!(
+            (start.verdict, &start.effect[..]),
+            (Verdict::Undecided, "long / a: from the start at 1")
+        );
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct Finding {
 impl Finding {
     /// The finding where there is nothing to judge.
     pub(super) fn nothing(question: String) -> Self {
-        let effect = "no seed finished".to_owned();
+        let effect = "nothing to compare: runs diverged, or never arrived".to_owned();
         Self { brief: effect.clone(), effect, question, verdict: Verdict::Undecided }
     }
 }
@@ -80,14 +80,14 @@ impl Verdict {
         }
     }
 
-    /// The verdict on an effect that should be positive, and at least `least`, by the confidence interval of its mean. It
-    /// cannot hold if seeds were left out, which show nothing.
+    /// The verdict on an effect that should be positive, and on average at least `least`, by the confidence interval of its
+    /// mean. Nothing is decided if seeds were left out, which might have shown anything, or by fewer than three
+    /// seeds, which have no such interval.
     pub(super) fn on(effect: &Spread, least: f64, left_out: usize) -> Self {
         let [low, high] = effect.band.unwrap_or([effect.mean; 2]);
-        // One seed has no interval: its value decides nothing.
-        if effect.band.is_none() {
+        if effect.runs < 3 || left_out > 0 {
             Self::Undecided
-        } else if low > 0.0 && effect.mean >= least && left_out == 0 {
+        } else if low > 0.0 && effect.mean >= least {
             Self::Holds
         } else if high < least {
             Self::DoesNotHold
@@ -133,6 +133,12 @@ mod tests {
         assert_eq!(on(-1e-4, 2e-2, 1e-3), Verdict::Undecided);
         let one = Spread { mean: 1.0, band: None, runs: 1 };
         assert_eq!(Verdict::on(&one, 0.0, 0), Verdict::Undecided, "one seed decides nothing");
+        let two = Spread { mean: 1.0, band: Some([0.9, 1.1]), runs: 2 };
+        assert_eq!(
+            Verdict::on(&two, 0.0, 0),
+            Verdict::Undecided,
+            "the range of two is no interval"
+        );
         let some = Spread { mean: 1.0, band: Some([0.9, 1.1]), runs: 4 };
         assert_eq!(Verdict::on(&some, 0.0, 1), Verdict::Undecided, "a seed diverged");
     }
