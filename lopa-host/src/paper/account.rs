@@ -209,11 +209,8 @@ impl Account<'_> {
             trials,
             found: &arm.found,
         });
-        let place = |check: &Check| self.study.check.iter().position(|other| other == check);
-        let shown =
-            |check: &&Check| place(check).is_some_and(|at| self.study.headline.contains(&at));
-        let shown = |check: &&Check| shown(check) && !check.is_timed();
-        let effects = self.judged(self.study.check.iter().filter(shown));
+        let headline = self.study.headline.iter().filter_map(|rule| self.study.check.get(*rule));
+        let effects = self.judged(headline.filter(|check| !check.is_timed()));
         let summary = Summary {
             study: self.name,
             title: &self.study.title,

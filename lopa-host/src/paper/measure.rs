@@ -21,11 +21,6 @@ pub struct Measure {
     pub along: Option<Metric>,
 }
 
-/// The column that counts costs.
-fn counted(along: Option<Metric>) -> &'static str {
-    along.map_or("iteration", Metric::name)
-}
-
 /// The cost of first reaching `target`; none if nothing was recorded.
 pub(super) fn cost(
     record: &Record,
@@ -33,7 +28,8 @@ pub(super) fn cost(
     target: f64,
     along: Option<Metric>,
 ) -> Option<Cost> {
-    record.cost(metric.name(), metric.sign(), target, counted(along))
+    let along = along.map_or("iteration", Metric::name);
+    record.cost(metric.name(), metric.sign(), target, along)
 }
 
 impl Measure {
