@@ -49,7 +49,8 @@ impl Chart {
 
     /// Adds a line with the first look that is not in use.
     pub fn add(&mut self, line: Line) {
-        let look = (0..).find(|look| self.lines.iter().all(|line| line.look != *look));
+        let data = || self.lines.iter().filter(|line| !line.is_guide);
+        let look = (0..).find(|look| data().all(|line| line.look != *look));
         self.lines.push(Line { look: look.unwrap_or(0), ..line });
     }
 
@@ -115,7 +116,7 @@ impl Chart {
             );
             rows = entries;
         }
-        names(&mut text, &self.lines, &rows);
+        names(&mut text, &self.lines, &shapes, &rows);
         if values {
             hover::add(&mut text, &self.lines, [&x_axis, &y_axis], &area, &self.x_title);
         }
@@ -178,18 +179,29 @@ pub struct Line {
     pub band: Option<Vec<[f64; 2]>>,
     /// The number of its colour and dashes, from 0: the same run looks the same in every chart.
     pub look: usize,
+    /// Whether it is not data but something to compare data with: thin, grey and without symbols.
+    pub is_guide: bool,
 }
 
 impl Line {
     /// A line without a band.
     #[must_use]
     pub fn new(name: impl Into<String>, points: Vec<[f64; 2]>) -> Self {
-        Self { name: name.into(), points, band: None, look: 0 }
+        Self { name: name.into(), points, band: None, look: 0, is_guide: false }
+    }
+
+    /// A line to compare data with, such as a slope.
+    #[must_use]
+    pub fn guide(name: impl Into<String>, points: Vec<[f64; 2]>) -> Self {
+        Self { is_guide: true, ..Self::new(name, points) }
     }
 }
 
 /// The colour and the dashes of a line.
 fn look(line: &Line) -> (&'static str, &'static str) {
+    if line.is_guide {
+        return ("#777777", "4 3");
+    }
     (COLOURS[line.look % COLOURS.len()], DASHES[line.look % DASHES.len()])
 }
 
@@ -238,12 +250,8 @@ fn curve(text: &mut String, line: &Line, shape: &Shape) {
     }
     for run in &shape.runs {
         // A single point would not be visible as a line.
-        if shape.marked || run.len() == 1 {
-            for [x, y] in run {
-                let (x, y) = (short(*x), short(*y));
-                let _ =
-                    writeln!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"2.6\" fill=\"{colour}\"/>");
-            }
+        if (shape.marked || run.len() == 1) && !line.is_guide {
+            run.iter().for_each(|place| symbol(text, line, *place));
         }
     }
     for [x, y] in &shape.below {
@@ -256,23 +264,40 @@ fn curve(text: &mut String, line: &Line, shape: &Shape) {
     }
 }
 
+/// A point: its form tells lines apart in print without colours.
+fn symbol(text: &mut String, line: &Line, [x, y]: Place) {
+    let colour = look(line).0;
+    let path = match line.look % 4 {
+        0 => {
+            let (x, y) = (short(x), short(y));
+            let _ = writeln!(text, "<circle cx=\"{x}\" cy=\"{y}\" r=\"2.6\" fill=\"{colour}\"/>");
+            return;
+        }
+        1 => format!("M{} {}h5v5h-5Z", short(x - 2.5), short(y - 2.5)),
+        2 => format!("M{} {}l3.4 5.6h-6.8Z", short(x), short(y - 3.6)),
+        _ => format!("M{} {}l3.4 3.4l-3.4 3.4l-3.4 -3.4Z", short(x), short(y - 3.4)),
+    };
+    let _ = writeln!(text, "<path d=\"{path}\" fill=\"{colour}\"/>");
+}
+
 fn stroke(line: &Line) -> String {
     let (colour, dashes) = look(line);
+    let width = if line.is_guide { "1" } else { "1.8" };
     let dashed =
         if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
     format!(
-        "fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{dashed}"
+        "fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashed}"
     )
 }
 
 /// The legend's rows.
-fn names(text: &mut String, lines: &[Line], entries: &[Entry]) {
+fn names(text: &mut String, lines: &[Line], shapes: &[Shape], entries: &[Entry]) {
     if entries.is_empty() {
         return;
     }
     let _ = writeln!(text, "<g font-size=\"{SIZE}\" text-anchor=\"start\">");
-    for Entry { line, name, at: [x, y] } in entries {
-        let line = &lines[*line];
+    for Entry { line: number, name, at: [x, y] } in entries {
+        let line = &lines[*number];
         if line.band.is_some() {
             let _ = writeln!(
                 text,
@@ -284,6 +309,9 @@ fn names(text: &mut String, lines: &[Line], entries: &[Entry]) {
         }
         let _ =
             writeln!(text, "<path d=\"M{} {}h{SAMPLE}\" {}/>", short(*x), short(*y), stroke(line));
+        if shapes[*number].marked && !line.is_guide {
+            symbol(text, line, [x + SAMPLE / 2.0, *y]);
+        }
         legend::write(text, [x + SAMPLE + GAP, *y], name, &line.name);
     }
     *text += "</g>\n";

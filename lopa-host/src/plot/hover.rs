@@ -52,7 +52,7 @@ fn columns(lines: &[Line], x_axis: &Axis, area: &Area) -> Vec<Column> {
     let slices = (area.width / APART).floor().max(1.0);
     let mut all: Vec<Option<Column>> = Vec::new();
     all.resize_with(slices as usize + 1, || None);
-    for (number, line) in lines.iter().enumerate() {
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_guide) {
         for (point, [x, y]) in line.points.iter().enumerate() {
             if !(x.is_finite() && y.is_finite()) {
                 continue;
