@@ -66,8 +66,10 @@ pub struct Record {
 /// The cost of reaching a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// The cost when it was reached; if it never was, all that was spent, a lower bound.
+    /// The cost when it was first seen to be reached; if it never was, all that was spent, a lower bound.
     pub spent: f64,
+    /// A lower bound of the cost in any case: what had been spent when it was last seen not to be reached.
+    pub least: f64,
     /// Whether it was reached.
     pub reached: bool,
 }
@@ -169,8 +171,11 @@ impl Record {
         let (values, spent) = (self.values(name)?, self.values(along)?);
         let there = |value: &Option<f64>| value.is_some_and(|a| sign * a >= sign * target);
         let row = values.iter().position(there);
-        let spent = row.map_or(spent.last(), |row| spent.get(row)).copied().flatten()?;
-        Some(Cost { spent, reached: row.is_some() })
+        let at = |row: usize| spent.get(row).copied().flatten();
+        let last = row.unwrap_or(values.len().checked_sub(1)?);
+        // Between two records nothing is known; a value that holds from the start has cost nothing.
+        let before = row.map_or(last, |row| row.saturating_sub(1));
+        Some(Cost { spent: at(last)?, least: at(before)?, reached: row.is_some() })
     }
 
     /// The table as a CSV file, with numbers that read back to the same bits.

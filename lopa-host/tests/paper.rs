@@ -75,7 +75,7 @@ pub const OWN: &str = r#"
 title = "Two [ways] | one"
 claim = "a [is] | better"
 place = "nowhere"
-reason = { undecided = "nothing differs" }
+reason = [{ rules = [0], why = "nothing differs" }]
 notes = ["A note."]
 against = ["iteration"]
 figures = ["outer_loss"]

@@ -84,11 +84,12 @@ impl Paper {
         let stop = interrupts()?;
         let options = self.options();
         let mut left_out = Vec::new();
+        let here = Machine::here();
         for (name, call, study, plan) in studies {
             let outputs = Outputs::new(out.join(name)).map_err(Failure::input)?;
             let began = Instant::now();
             let measured = measure(name, plan, stop)?;
-            let machine = Machine::since(began);
+            let machine = here.since(began);
             let (study, options, measured) = (&study, &options[..], &measured);
             let account = Account { name, call, options, study, mode, measured, machine };
             account.write(&outputs)?;

@@ -1,12 +1,13 @@
 //! The results of a study, and the files that hold them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
-use super::{Check, Finding, Mode, Study, Verdict, page, section};
+use super::{Check, Finding, Mode, Parts, Study, Verdict, page, section};
 use crate::algorithms::AlgorithmTable;
 use crate::campaign::{Arm, Measured, trials_csv};
 use crate::csv;
+use crate::data::fetch::sha256;
 use crate::files::WriteError;
 use crate::metrics::Metric;
 use crate::record::Record;
@@ -39,6 +40,8 @@ struct Summary<'a> {
     claim: &'a str,
     place: &'a str,
     verdict: Verdict,
+    #[serde(flatten)]
+    parts: Parts,
     /// The effects that the page's first table shows.
     effects: Vec<String>,
     /// Why the claim did not hold.
@@ -48,6 +51,8 @@ struct Summary<'a> {
     asides: &'a [Finding],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     steps: Vec<Steps<'a>>,
+    /// The SHA-256 of records.csv, which is too large to be kept everywhere.
+    records: String,
     quick: bool,
     seeds: usize,
     command: String,
@@ -64,12 +69,12 @@ struct Steps<'a> {
 }
 
 /// The contents of `run.json`: what differs from run to run.
-#[derive(Debug, Serialize)]
-struct Run {
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Run {
     #[serde(flatten)]
-    machine: Machine,
+    pub(super) machine: Machine,
     /// What rules say about seconds.
-    timed: Vec<Finding>,
+    pub(super) timed: Vec<Finding>,
 }
 
 impl Account<'_> {
@@ -102,17 +107,35 @@ impl Account<'_> {
         Verdict::of(self.findings().iter().map(|finding| finding.verdict))
     }
 
-    /// Why the claim did not hold: the study's own sentence for this verdict, or the first part that is not shown.
+    /// How many comparisons behind the verdict hold.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
+        Parts::sum(self.findings().iter().map(|finding| finding.parts))
+    }
+
+    /// The verdict, with numbers where only a part of the claim holds.
+    pub(super) fn judgement(&self) -> String {
+        self.parts().beside(self.verdict())
+    }
+
+    /// Why the claim did not hold: the study's own sentences about the rules that did not, or the first part that is not
+    /// shown.
     pub(super) fn reason(&self) -> String {
-        let verdict = self.verdict();
-        if verdict == Verdict::Holds {
-            return String::new();
-        }
+        let shown = |rule: &usize| {
+            let found = self.judged(self.study.check.get(*rule).into_iter());
+            found.iter().all(|finding| finding.verdict == Verdict::Holds)
+        };
+        let told = self.study.reason.iter().filter(|reason| !reason.rules.iter().any(shown));
+        let told: Vec<&str> = told.map(|reason| reason.why.as_str()).collect();
         let findings = self.findings();
         let missing = findings.iter().find(|finding| finding.verdict != Verdict::Holds);
-        let missing =
-            || missing.map(|finding| format!("{}: {}", finding.question, finding.verdict));
-        self.study.reason.get(&verdict).cloned().or_else(missing).unwrap_or_default()
+        match missing {
+            None => String::new(),
+            Some(missing) if told.is_empty() => {
+                format!("{}: {}", missing.question, missing.parts.beside(missing.verdict))
+            }
+            Some(_) => told.join(" "),
+        }
     }
 
     /// What reaching fixed values costs every arm, if the study asks for it.
@@ -149,10 +172,11 @@ impl Account<'_> {
     /// A summary for the terminal: the verdict, and every finding.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = format!("{}: {}\n", self.name, self.verdict());
+        let mut text = format!("{}: {}\n", self.name, self.judgement());
         let kinds = [("", self.findings()), ("also measured, ", self.asides())];
         for (also, all) in kinds.into_iter().chain([("on this machine, ", self.timed())]) {
-            for Finding { effect, question, verdict, .. } in all {
+            for Finding { effect, question, verdict, parts, .. } in all {
+                let verdict = parts.beside(verdict);
                 text += &format!("  {verdict}: {effect}: {also}{question}\n");
             }
         }
@@ -179,10 +203,11 @@ impl Account<'_> {
     pub fn write(&self, outputs: &Outputs) -> Result<(), WriteError> {
         // The only thing that can fail here is a path that is not UTF-8.
         let report = page::report(self).map_err(|error| outputs.failed("report.html", error))?;
-        let json = self.json().map_err(|error| outputs.failed("study.json", error))?;
+        let records = self.records(|name| name != Metric::Seconds.name());
+        let json = self.json(&records).map_err(|error| outputs.failed("study.json", error))?;
         let mut batch = outputs.batch();
         batch.add_report(&report)?;
-        batch.add("records.csv", self.records(|name| name != Metric::Seconds.name()));
+        batch.add("records.csv", records);
         let run = Run { machine: self.machine.clone(), timed: self.timed() };
         let run = serde_json::to_string_pretty(&run).map_err(|e| outputs.failed("run.json", e))?;
         batch.add("run.json", run + "\n");
@@ -202,7 +227,7 @@ impl Account<'_> {
         batch.write()
     }
 
-    fn json(&self) -> serde_json::Result<String> {
+    fn json(&self, records: &str) -> serde_json::Result<String> {
         let (findings, asides) = (self.findings(), self.asides());
         let steps = self.tuned().map(|(arm, trials, _)| Steps {
             arm: &arm.name,
@@ -217,11 +242,13 @@ impl Account<'_> {
             claim: &self.study.claim,
             place: &self.study.place,
             verdict: self.verdict(),
+            parts: self.parts(),
             effects: effects.into_iter().map(|finding| finding.brief).collect(),
             reason: self.reason(),
             findings: &findings,
             asides: &asides,
             steps: steps.collect(),
+            records: sha256(records.as_bytes()).unwrap_or_default(),
             quick: self.mode == Mode::Quick,
             seeds: self.seeds(),
             command: self.command(),

@@ -54,7 +54,7 @@ pub enum Check {
         who: String,
         /// The proven power.
         power: f64,
-        /// Whether the power is an upper or a lower bound.
+        /// Whether the power is an upper bound, a lower bound, or both.
         #[serde(default)]
         sense: Sense,
         /// The tolerance: constants and other terms change the measured power.
@@ -72,6 +72,8 @@ pub enum Sense {
     AtMost,
     /// It is a lower bound: for quantities that vanish, and the value with them.
     AtLeast,
+    /// It is what is measured, within the tolerance on both sides.
+    About,
 }
 
 impl Check {

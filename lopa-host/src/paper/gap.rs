@@ -53,7 +53,7 @@ fn decided(question: String, value: &Measure, gaps: &[Option<f64>], least: Optio
         Scale::Logarithmic => format!("a factor of {mean}"),
     };
     let effect = format!("{brief} ({low} to {high}, {seeds})");
-    Finding { effect, brief, question, verdict: Verdict::on(&all, least, lost) }
+    Finding::new(question, effect, brief, Verdict::on(&all, least, lost))
 }
 
 /// A difference with its sign.

@@ -23,17 +23,20 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one, now, for work that began then.
+    /// This one, before the work begins: the source tree may change while it runs.
     #[must_use]
-    pub fn since(began: Instant) -> Self {
-        let Provenance { date, version, .. } = Provenance::now();
+    pub fn here() -> Self {
+        let Provenance { version, .. } = Provenance::now();
         let commit = commit().map_or(String::new(), |commit| format!(", commit {commit}"));
-        Self {
-            date,
-            version: format!("lopa {version}{commit}"),
-            machine: processor(),
-            seconds: began.elapsed().as_secs(),
-        }
+        let version = format!("lopa {version}{commit}");
+        Self { version, machine: processor(), ..Self::default() }
+    }
+
+    /// The same once work that began then has ended.
+    #[must_use]
+    pub fn since(&self, began: Instant) -> Self {
+        let Provenance { date, .. } = Provenance::now();
+        Self { date, seconds: began.elapsed().as_secs(), ..self.clone() }
     }
 }
 

@@ -41,6 +41,7 @@ mod account;
 mod check;
 mod control;
 mod costs;
+mod figures;
 mod gap;
 mod machine;
 mod measure;
@@ -61,8 +62,8 @@ pub use costs::Costs;
 pub use machine::Machine;
 pub use measure::Measure;
 pub use results::{Page, results};
-pub use study::{Mode, Study, StudyError, TuneTable};
-pub use verdict::{Finding, Verdict};
+pub use study::{Mode, Reason, Study, StudyError, TuneTable};
+pub use verdict::{Finding, Parts, Verdict};
 
 /// The names of studies, each with its file.
 macro_rules! studies {

@@ -1,13 +1,10 @@
 //! The report of a study.
 
-use super::measure::Measure;
-use super::{Account, Check, Finding, Mode, Study, rate};
+use super::{Account, Finding, Mode, figures};
 use crate::algorithms::Key;
-use crate::campaign::{Arm, Measured, Results, of_case};
+use crate::campaign::{Arm, Measured};
 use crate::metrics::Metric;
-use crate::plot::capital;
-use crate::record::Record;
-use crate::report::{Drawing, Figure, Provenance, Report, Table, averaged, captioned};
+use crate::report::{Provenance, Report, Table};
 use crate::words::counted;
 
 /// The title of the findings that judge the claim.
@@ -44,11 +41,11 @@ pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> 
         _ => true,
     };
     let files = files.into_iter().filter(there).map(str::to_owned).collect();
-    let figures = [labels.clone(), figures(study, arms, results), rates(study, arms, results)];
+    let figures = [labels.clone(), figures::all(study, arms, results)];
     Ok(Report {
         title: study.title.clone(),
-        subtitle: format!("{}, {} seeds", account.command(), account.seeds()),
-        tiles: vec![("the claim".into(), account.verdict().to_string())],
+        subtitle: format!("{}, {}", account.command(), counted(account.seeds(), "seed")),
+        tiles: vec![("the claim".into(), account.judgement())],
         figures: figures.concat(),
         tables,
         folded: vec![("Configuration of every arm".into(), configuration)],
@@ -86,7 +83,8 @@ pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
 /// A table of findings.
 pub(super) fn found(title: &str, findings: &[Finding]) -> Table {
     let row = |finding: &Finding| {
-        vec![finding.effect.clone(), finding.question.clone(), finding.verdict.to_string()]
+        let verdict = finding.parts.beside(finding.verdict);
+        vec![finding.effect.clone(), finding.question.clone(), verdict]
     };
     Table {
         title: title.into(),
@@ -130,56 +128,4 @@ pub(super) fn steps(account: &Account<'_>) -> Option<Table> {
         ..Table::default()
     };
     (!table.rows.is_empty()).then_some(table)
-}
-
-/// Means over seeds with bands, one chart per case.
-fn figures(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
-    let mut cases: Vec<&str> = arms.iter().map(|arm| arm.case.as_str()).collect();
-    cases.dedup();
-    let mut all = Vec::new();
-    for (number, case) in cases.iter().enumerate() {
-        let own: Vec<&Arm> = arms.iter().filter(|arm| arm.case == *case).collect();
-        let groups: Vec<(&str, Vec<&Record>)> = own
-            .iter()
-            .map(|arm| {
-                let records = results.get(&arm.name).into_iter().flatten().flatten();
-                let name = arm.name.strip_suffix(&format!(", {case}")).unwrap_or(&arm.name);
-                (name, records.collect())
-            })
-            .collect();
-        let wanted = |figure: &Figure| {
-            figure.columns.iter().any(|column| study.figures.iter().any(|m| m.name() == *column))
-        };
-        for against in &study.against {
-            let drawn = captioned(averaged(&groups, against)).into_iter().filter(wanted);
-            all.extend(drawn.map(|mut figure| {
-                figure.stem = format!("{}-{against}", figure.stem);
-                of_case(figure, case, number)
-            }));
-        }
-    }
-    all
-}
-
-/// What rates are judged by: one chart per metric, with all variants and their powers in brackets.
-fn rates(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
-    let mut groups: Vec<(Measure, Vec<&str>)> = Vec::new();
-    for check in study.rules() {
-        let Check::Rate { value, who, .. } = check else { continue };
-        match groups.iter_mut().find(|(key, _)| key == value) {
-            Some((_, variants)) if variants.contains(&who.as_str()) => {}
-            Some((_, variants)) => variants.push(who),
-            None => groups.push((*value, vec![who])),
-        }
-    }
-    let figure = |(number, (value, variants)): (usize, (Measure, Vec<&str>))| {
-        let chart = rate::chart(arms, results, &value, &variants);
-        let name = value.metric.name();
-        let title = capital(&value.title());
-        let stem = format!("rate-{name}-{number}");
-        Figure::new(&stem, vec![name.into()], Drawing::Chart(chart)).explained(&format!(
-            "{title}. The measured power, in brackets, is the slope of a straight line through the points."
-        ))
-    };
-    groups.into_iter().enumerate().map(figure).collect()
 }

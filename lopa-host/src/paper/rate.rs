@@ -4,7 +4,7 @@ use super::measure::Measure;
 use super::verdict::seeds;
 use super::{Finding, Sense, Verdict};
 use crate::campaign::{Arm, Results};
-use crate::numerics::{Spread, number, spread};
+use crate::numerics::{Spread, spread};
 use crate::plot::{Chart, Line};
 use crate::record::{Record, Scale};
 
@@ -66,10 +66,13 @@ pub(super) fn judge(
     Proven { power, sense, slack }: Proven,
 ) -> Finding {
     let quantity = quantity(arms);
-    let limit = if sense == Sense::AtMost { "less" } else { "more" };
-    let (title, power_of) = (value.title(), number(power));
-    let question =
-        format!("{who}: {title}, scales as {quantity} to the power {power_of} or {limit}");
+    let limit = match sense {
+        Sense::AtMost => " or less",
+        Sense::AtLeast => " or more",
+        Sense::About => "",
+    };
+    let title = value.title();
+    let question = format!("{who}: {title}, scales as {quantity} to the power {power}{limit}");
     let powers = powers(&points(arms, results, value, who));
     let Some(all) = spread(powers.iter().flatten()) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
@@ -77,27 +80,37 @@ pub(super) fn judge(
     let within = |power_of: f64| match sense {
         Sense::AtMost => power + slack - power_of,
         Sense::AtLeast => power_of - (power - slack),
+        Sense::About => slack - (power_of - power).abs(),
     };
     let mut ends = [within(low), within(high)];
     ends.sort_by(f64::total_cmp);
+    if sense == Sense::About && (low..=high).contains(&power) {
+        ends[1] = slack;
+    }
     let room = Spread { mean: within(all.mean), band: all.band.and(Some(ends)), runs: all.runs };
     let left_out = powers.len() - all.runs;
     let seeds = seeds(all.runs, left_out);
-    let minus = |text: String| text.replace('-', "\u{2212}");
-    let brief = minus(format!("{quantity}^{:.2}", all.mean));
-    let effect = minus(format!("{brief} ({low:.2} to {high:.2}, {seeds})"));
-    Finding { effect, brief, question, verdict: Verdict::on(&room, 0.0, left_out) }
+    let brief = minus(&format!("{quantity}^{:.2}", all.mean));
+    let effect = minus(&format!("{brief} ({low:.2} to {high:.2}, {seeds})"));
+    Finding::new(question, effect, brief, Verdict::on(&room, 0.0, left_out))
 }
 
 fn quantity(arms: &[Arm]) -> &str {
     arms.first().map_or("", |arm| &arm.quantity)
 }
 
-/// The metric of every variant against the quantity, both on logarithmic axes: a power is a slope.
-pub(super) fn chart(arms: &[Arm], results: &Results, value: &Measure, variants: &[&str]) -> Chart {
+/// The metric of every variant against the quantity, both on logarithmic axes: a power is a slope. Beside each variant is its
+/// proven power, which has a thin line through the middle of that variant's points.
+pub(super) fn chart(
+    arms: &[Arm],
+    results: &Results,
+    value: &Measure,
+    variants: &[(&str, f64)],
+) -> Chart {
     let mut chart = Chart::new(quantity(arms), value.axis());
     [chart.x_scale, chart.y_scale] = [Scale::Logarithmic; 2];
-    for who in variants {
+    let mut guides: Vec<(f64, Line)> = Vec::new();
+    for (who, proven) in variants {
         let points = points(arms, results, value, who);
         let power =
             spread(powers(&points).iter().flatten()).map(|all| format!(" ({:.2})", all.mean));
@@ -108,10 +121,37 @@ pub(super) fn chart(arms: &[Arm], results: &Results, value: &Measure, variants: 
             line.push([at, all.mean]);
             band.push(all.band.unwrap_or([all.mean; 2]));
         }
-        let name = format!("{who}{}", power.unwrap_or_default().replace('-', "\u{2212}"));
+        if guides.iter().all(|(known, _)| known != proven) {
+            guides.extend(guide(&line, *proven).map(|line| (*proven, line)));
+        }
+        let name = format!("{who}{}", minus(&power.unwrap_or_default()));
         chart.add(Line { band: Some(band), ..Line::new(name, line) });
     }
+    chart.lines.extend(guides.into_iter().map(|(_, line)| line));
     chart
+}
+
+/// A line with a given power through the middle of some points, as far as it stays near them.
+fn guide(points: &[[f64; 2]], power: f64) -> Option<Line> {
+    let logs = points.iter().filter(|point| point.iter().all(|a| *a > 0.0));
+    let logs: Vec<[f64; 2]> = logs.map(|point| point.map(libm::log)).collect();
+    let ends = |of: usize| {
+        let all = || logs.iter().map(|point| point[of]);
+        Some((all().reduce(f64::min)?, all().reduce(f64::max)?))
+    };
+    let ((left, right), (low, high)) = (ends(0)?, ends(1)?);
+    let [x, y] = [f64::midpoint(left, right), f64::midpoint(low, high)];
+    // On a logarithmic axis half of what the points span, or a factor of three, is near.
+    let most = ((high - low) / 2.0).max(libm::log(3.0));
+    let reach = ((right - left) / 2.0).min(most / power.abs().max(1.0e-9));
+    let at = |x_of: f64| [x_of, y + power * (x_of - x)].map(libm::exp);
+    let name = minus(&format!("power {power}"));
+    (right > left).then(|| Line::guide(name, vec![at(x - reach), at(x + reach)]))
+}
+
+/// With the sign of print.
+fn minus(text: &str) -> String {
+    text.replace('-', "\u{2212}")
 }
 
 #[cfg(test)]
@@ -149,6 +189,29 @@ mod tests {
         assert_eq!(judge(0.0, 0.0).verdict, Verdict::Holds, "faster than proven is fine");
         assert_eq!(sense(Sense::AtLeast, -1.0, 0.0).verdict, Verdict::Holds);
         assert_eq!(sense(Sense::AtLeast, 0.0, 0.1).verdict, Verdict::DoesNotHold);
+        let about = |power, slack| sense(Sense::About, power, slack).verdict;
+        assert_eq!([about(-0.5, 0.1), about(-0.45, 0.1)], [Verdict::Holds; 2]);
+        assert_eq!([about(-0.3, 0.1), about(-0.7, 0.1)], [Verdict::DoesNotHold; 2]);
+    }
+
+    #[test]
+    fn a_chart_has_the_proven_slope_through_the_middle_of_the_points() {
+        let (arms, results) = measured(-0.5);
+        let last = loss(Over::Last);
+        let chart = chart(&arms, &results, &last, &[("a", -0.5), ("a", -2.0)]);
+        let guides: Vec<&Line> = chart.lines.iter().filter(|line| line.is_guide).collect();
+        assert_eq!(guides.len(), 2);
+        assert_eq!(
+            (&guides[0].name[..], &guides[1].name[..]),
+            ("power \u{2212}0.5", "power \u{2212}2")
+        );
+        // The right power meets all points; a steep one ends where it leaves them.
+        let end = guides[0].points[1];
+        assert!(
+            (end[0] - 1_000.0).abs() < 1.0e-6
+                && (end[1] / libm::pow(1_000.0, -0.5) - 1.0).abs() < 0.02
+        );
+        assert!(guides[1].points[1][0] < 500.0 && guides[1].points[1][1] > 0.02);
     }
 
     #[test]
@@ -164,7 +227,7 @@ mod tests {
         arms.truncate(1);
         let finding = judge(&arms, &results, &last, "a", proven);
         assert_eq!(finding.verdict, Verdict::Undecided, "a point has no slope");
-        let chart = chart(&arms, &results, &last, &["a"]);
+        let chart = chart(&arms, &results, &last, &[("a", 1.0)]);
         assert_eq!((chart.lines.len(), chart.x_title.as_str()), (1, "K"));
     }
 }

@@ -5,17 +5,18 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::section::{BEGIN, anchor, cell, line, moved};
-use super::{Machine, STUDIES, Verdict};
+use super::account::Run;
+use super::section::{BEGIN, anchor, cell, line, moved, table};
+use super::{Machine, Parts, STUDIES, Verdict, page};
 
 /// How the rules judge, for readers of this page alone.
 const RULES: &str = "An effect is a mean over seeds with its 95 % confidence interval, from differences seed by seed; where step \
     sizes are searched for, every seed has a search of its own, so that the interval includes the luck of tuning. A claim \
     *holds* if the whole interval is on its side, *does not hold* if the whole interval is on the other side or the effect \
     is too small to matter, and is *undecided* otherwise, or if a seed diverged. Ratios of costs are taken at fixed values \
-    that the study's file names. A power is the slope of a straight line through the logarithms of all cases; a deviation \
+    that the study's file names; one is decided only if it is the same wherever between two records the values were reached. A power is the slope of a straight line through the logarithms of all cases; a deviation \
     of 0.1 is allowed for constants and other terms unless a note says otherwise. A claim with several parts holds *partly* \
-    if some of them hold. Every rule has a control, a set-up in which it must say no, in the study's file; the tests run \
+    if some of its comparisons hold, and their number stands beside it. Every rule has a control, a set-up in which it must say no, in the study's file; the tests run \
     them.\n\n";
 
 /// The choices made where the paper leaves something open.
@@ -36,6 +37,8 @@ struct Known {
     claim: String,
     place: String,
     verdict: Verdict,
+    #[serde(flatten)]
+    parts: Parts,
     #[serde(default)]
     effects: Vec<String>,
     #[serde(default)]
@@ -51,7 +54,7 @@ struct Section {
     name: String,
     known: Known,
     /// Where and when it ran, if that is still known.
-    machine: Option<Machine>,
+    run: Option<Run>,
     text: String,
 }
 
@@ -70,7 +73,7 @@ pub fn results(folder: &Path) -> Page {
     for name in names {
         let own = folder.join(&name);
         match read(&own) {
-            Some((known, machine, text)) => sections.push(Section { name, known, machine, text }),
+            Some((known, run, text)) => sections.push(Section { name, known, run, text }),
             None if own.join("study.json").exists() => left_out.push(name),
             None => {}
         }
@@ -78,12 +81,12 @@ pub fn results(folder: &Path) -> Page {
     Page { text: text(&sections), left_out }
 }
 
-fn read(folder: &Path) -> Option<(Known, Option<Machine>, String)> {
+fn read(folder: &Path) -> Option<(Known, Option<Run>, String)> {
     let known = serde_json::from_slice(&fs::read(folder.join("study.json")).ok()?).ok()?;
     let section = fs::read_to_string(folder.join("section.md")).ok()?;
     let run = fs::read(folder.join("run.json")).ok();
-    let machine = run.and_then(|run| serde_json::from_slice(&run).ok());
-    section.starts_with(BEGIN).then_some((known, machine, section))
+    let run = run.and_then(|run| serde_json::from_slice(&run).ok());
+    section.starts_with(BEGIN).then_some((known, run, section))
 }
 
 fn text(sections: &[Section]) -> String {
@@ -102,17 +105,25 @@ fn text(sections: &[Section]) -> String {
             anchor(name),
             cell(&known.place),
             effects.join("<br>"),
-            known.verdict,
+            known.parts.beside(known.verdict),
             cell(&known.reason)
         );
     }
     text += &format!("\n## How claims are judged\n\n{RULES}");
-    for Section { name, machine, text: section, .. } in sections {
+    for Section { name, run, text: section, .. } in sections {
         text += &format!("\n{}\n", moved(section.trim_end(), name));
-        if let Some(Machine { date, version, machine, seconds }) = machine {
-            let minutes = seconds.div_ceil(60);
-            text += &format!("\n*{date}, {version}, {machine}, {minutes} min.*\n");
+        let Some(Run { machine: Machine { date, version, machine, seconds }, timed }) = run else {
+            continue;
+        };
+        if !timed.is_empty() {
+            let timed = page::found("", timed);
+            text += &format!(
+                "\nIn seconds, on the machine below; not counted in the verdict:\n\n{}",
+                table(&timed)
+            );
         }
+        let minutes = seconds.div_ceil(60);
+        text += &format!("\n*{date}, {version}, {machine}, {minutes} min.*\n");
     }
     format!("{text}\n{}\n", choices(sections))
 }
@@ -164,7 +175,7 @@ mod tests {
         let own = folder.join(name);
         fs::create_dir_all(&own).unwrap();
         let json = serde_json::json!({
-            "claim": format!("a | b of {name}"), "place": "p", "verdict": "does-not-hold",
+            "claim": format!("a | b of {name}"), "place": "p", "verdict": "does-not-hold", "held": 0, "of": 1,
             "effects": ["x", "y"], "reason": "so", "quick": options.contains("quick"),
             "call": if name == "own" { "own.toml" } else { name }, "options": options,
         });

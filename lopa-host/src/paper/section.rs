@@ -15,7 +15,7 @@ pub(super) const BEGIN: &str = "<a id=\"";
 pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
     let study = account.study;
     let findings = account.findings();
-    let verdict = account.verdict();
+    let verdict = account.judgement();
     let form = match account.mode {
         Mode::Quick => "quick form",
         Mode::Whole => "whole form",
@@ -90,7 +90,8 @@ pub(super) fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn table(table: &Table) -> String {
+/// A table.
+pub(super) fn table(table: &Table) -> String {
     let row = |cells: &[String]| {
         let cells: String = cells.iter().map(|text| format!(" {} |", cell(text))).collect();
         format!("|{cells}\n")

@@ -1,7 +1,7 @@
 //! Which arm reaches fixed values at a lower cost: one finding per pair of arms.
 
 use super::measure::cost;
-use super::{Finding, Verdict};
+use super::{Finding, Parts, Verdict};
 use crate::campaign::Results;
 use crate::metrics::Metric;
 use crate::numerics::{Spread, number, spread};
@@ -11,6 +11,9 @@ use crate::record::{Cost, Record};
 /// it never reached the target. That is a lower bound, so the ratio is a bound as well.
 struct Comparison {
     ratios: Vec<f64>,
+    /// The same ratios at their least and at their most: a cost is only known to lie between two records.
+    least: Vec<f64>,
+    most: Vec<f64>,
     /// On how many seeds each arm reached the target, and diverged: the own and the other.
     reached: [usize; 2],
     diverged: [usize; 2],
@@ -36,13 +39,16 @@ impl Comparison {
             [&own, &other].map(|costs| costs.iter().filter(|cost| cost.is_none()).count());
         let both: Vec<(Cost, Cost)> =
             own.iter().zip(&other).filter_map(|(own, other)| (*own).zip(*other)).collect();
-        let ratio = |(own, other): &(Cost, Cost)| {
-            let says = (own.reached || other.reached) && own.spent > 0.0 && other.spent > 0.0;
-            says.then(|| libm::log(other.spent / own.spent))
-        };
-        let ratios: Vec<f64> = both.iter().filter_map(ratio).collect();
+        let (mut ratios, mut least, mut most) = (Vec::new(), Vec::new(), Vec::new());
+        for (own, other) in &both {
+            if (own.reached || other.reached) && own.spent > 0.0 && other.spent > 0.0 {
+                ratios.push(libm::log(other.spent / own.spent));
+                least.push(libm::log(other.least / own.spent));
+                most.push(libm::log(other.spent / own.least));
+            }
+        }
         let silent = both.len() - ratios.len();
-        Self { ratios, reached, diverged, silent, seeds }
+        Self { ratios, least, most, reached, diverged, silent, seeds }
     }
 
     fn verdict(&self) -> Verdict {
@@ -56,11 +62,19 @@ impl Comparison {
         } else if other && own_lost {
             return Verdict::DoesNotHold;
         }
-        // What an arm spent in vain is a lower bound of its cost, so only the side that always arrived can win.
-        match spread(&self.ratios).map(|all| Verdict::on(&all, 0.0, self.silent)) {
-            Some(Verdict::Holds) if own => Verdict::Holds,
-            Some(Verdict::DoesNotHold) if other => Verdict::DoesNotHold,
-            _ => Verdict::Undecided,
+        // What an arm spent in vain is a lower bound of its cost, so only the side that always arrived can win; and it must
+        // win wherever between two records the costs lie.
+        let on = |ratios: &[f64]| {
+            let known = ratios.iter().all(|ratio| ratio.is_finite());
+            let all = spread(ratios).filter(|_| known);
+            all.map_or(Verdict::Undecided, |all| Verdict::on(&all, 0.0, self.silent))
+        };
+        if own && on(&self.least) == Verdict::Holds {
+            Verdict::Holds
+        } else if other && on(&self.most) == Verdict::DoesNotHold {
+            Verdict::DoesNotHold
+        } else {
+            Verdict::Undecided
         }
     }
 
@@ -97,6 +111,8 @@ pub(super) fn judge(
     than: &[String],
 ) -> Vec<Finding> {
     let (what, cost_of) = (metric.column().title, along.column().title);
+    let values: Vec<String> = targets.iter().map(|target| number(*target)).collect();
+    let values = values.join(", ");
     let of = |arm: &String| results.get(arm).map_or(&[][..], Vec::as_slice);
     let pairs = who.iter().flat_map(|own| than.iter().map(move |other| (own, other)));
     pairs
@@ -113,8 +129,11 @@ pub(super) fn judge(
             Finding {
                 effect: format!("{other} / {own}: {}", effects.join("; ")),
                 brief: format!("{other} / {own}: {}", briefs.join(", ")),
-                question: format!("{own} needs fewer {cost_of} than {other} to reach {what}"),
-                verdict: Verdict::of(verdicts),
+                question: format!(
+                    "{own} needs fewer {cost_of} than {other} to reach {what} {values}"
+                ),
+                verdict: Verdict::of(verdicts.iter().copied()),
+                parts: Parts::of(verdicts),
             }
         })
         .collect()
@@ -137,8 +156,8 @@ mod tests {
 
     #[test]
     fn arms_are_compared_by_the_cost_of_first_reaching_each_target() {
-        let fast = record(&[(1.0, 0.0), (0.5, 1.0), (0.2, 2.0)]);
-        let slow = record(&[(1.0, 0.0), (0.5, 10.0), (0.1, 40.0)]);
+        let fast = record(&[(1.0, 0.0), (0.9, 0.9), (0.5, 1.0), (0.2, 2.0)]);
+        let slow = record(&[(1.0, 0.0), (0.9, 9.0), (0.5, 10.0), (0.1, 40.0)]);
         let results = results(&[("a", vec![fast; 3]), ("b", vec![slow; 3])]);
         let all = sooner(&results, &[0.5, 0.2], &["a"], &["b"]);
         assert_eq!(all[0].verdict, Verdict::Holds);
@@ -148,7 +167,7 @@ mod tests {
         );
         assert_eq!(
             all[0].question,
-            "a needs fewer Hessian-vector products than b to reach outer loss"
+            "a needs fewer Hessian-vector products than b to reach outer loss 0.5000, 0.2000"
         );
         assert_eq!(one(&results, 0.5, "b", "a").verdict, Verdict::DoesNotHold);
         // An arm that never arrives is not sooner; how much later it would be, its two products do not tell.
@@ -175,7 +194,7 @@ mod tests {
 
     #[test]
     fn every_pair_is_a_finding_and_divergence_is_no_arrival() {
-        let at = |cost: f64| vec![record(&[(1.0, 0.0), (0.1, cost)]); 3];
+        let at = |cost: f64| vec![record(&[(1.0, 0.0), (0.9, 0.9 * cost), (0.1, cost)]); 3];
         let results =
             results(&[("a", at(1.0)), ("b", at(5.0)), ("c", at(3.0)), ("d", vec![None; 3])]);
         let verdicts = |who: &[&str], than: &[&str]| -> Vec<Verdict> {
@@ -185,6 +204,21 @@ mod tests {
         assert_eq!(verdicts(&["a"], &["d"]), [Verdict::Holds]);
         assert_eq!(verdicts(&["d"], &["a"]), [Verdict::DoesNotHold]);
         assert_eq!(verdicts(&["d"], &["d"]), [Verdict::Undecided]);
+    }
+
+    #[test]
+    fn a_lead_within_one_step_of_the_records_is_undecided() {
+        let every = |step: f64| {
+            let rows: Vec<(f64, f64)> =
+                (0..9).map(|k| (1.0 - 0.1 * f64::from(k), step * f64::from(k))).collect();
+            vec![record(&rows); 3]
+        };
+        let results = results(&[("30", every(30.0)), ("36", every(36.0)), ("90", every(90.0))]);
+        // Both may have arrived at the same cost, between two records.
+        let finding = one(&results, 0.75, "30", "36");
+        assert_eq!(finding.verdict, Verdict::Undecided, "{}", finding.effect);
+        assert_eq!(one(&results, 0.75, "30", "90").verdict, Verdict::Holds);
+        assert_eq!(one(&results, 0.75, "90", "30").verdict, Verdict::DoesNotHold);
     }
 
     #[test]

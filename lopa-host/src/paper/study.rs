@@ -1,6 +1,5 @@
 //! A study: an experiment of the paper, described in a file.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -9,7 +8,6 @@ use toml::{Table, Value};
 use super::Check;
 use super::control::Control;
 use super::costs::Costs;
-use super::verdict::Verdict;
 use crate::campaign::{Arm, Plan, Tune};
 use crate::config::{ConfigError, Experiment};
 use crate::metrics::{Choice, Metric};
@@ -34,6 +32,9 @@ pub struct Study {
     /// The metrics that are drawn.
     #[serde(default)]
     pub figures: Vec<Metric>,
+    /// Whether a chart compares cases: one for every variant, instead of one for every case.
+    #[serde(default)]
+    pub overlay: bool,
     /// Whether the labels of the nodes are drawn, one figure per case.
     #[serde(default)]
     pub labels: bool,
@@ -70,9 +71,19 @@ pub struct Study {
     /// The rules whose effects stand in the table of all claims, by their place from 0.
     #[serde(default = "first")]
     pub headline: Vec<usize>,
-    /// Why the claim did not hold: one sentence for a verdict.
+    /// Why rules did not hold.
     #[serde(default)]
-    pub reason: BTreeMap<Verdict, String>,
+    pub reason: Vec<Reason>,
+}
+
+/// Why some rules did not hold, for the table of all claims.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The rules, by their place from 0: the sentence is only shown if none of them holds.
+    pub rules: Vec<usize>,
+    /// The sentence.
+    pub why: String,
 }
 
 /// The search for step sizes, with the same budget for every arm.

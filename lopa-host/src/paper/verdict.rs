@@ -33,7 +33,7 @@ impl fmt::Display for Verdict {
 }
 
 /// What a rule found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The measured effect, with its confidence interval.
     pub effect: String,
@@ -44,13 +44,52 @@ pub struct Finding {
     pub question: String,
     /// The verdict.
     pub verdict: Verdict,
+    /// How many of the comparisons behind it hold.
+    #[serde(flatten)]
+    pub parts: Parts,
+}
+
+/// How many comparisons hold, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Parts {
+    /// How many hold.
+    pub held: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl Parts {
+    /// Those of some verdicts.
+    pub(super) fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Self {
+        let one = |verdict| Self { held: usize::from(verdict == Verdict::Holds), of: 1 };
+        Self::sum(verdicts.into_iter().map(one))
+    }
+
+    /// Those of several findings.
+    pub(super) fn sum(parts: impl IntoIterator<Item = Self>) -> Self {
+        let add = |a: Self, b: Self| Self { held: a.held + b.held, of: a.of + b.of };
+        parts.into_iter().fold(Self::default(), add)
+    }
+
+    /// A verdict on them, with their numbers where only a part holds.
+    pub(super) fn beside(self, verdict: Verdict) -> String {
+        match verdict {
+            Verdict::Partly => format!("{verdict} ({} of {})", self.held, self.of),
+            _ => verdict.to_string(),
+        }
+    }
 }
 
 impl Finding {
+    /// A finding of one comparison.
+    pub(super) fn new(question: String, effect: String, brief: String, verdict: Verdict) -> Self {
+        Self { effect, brief, question, verdict, parts: Parts::of([verdict]) }
+    }
+
     /// The finding where there is nothing to judge.
     pub(super) fn nothing(question: String) -> Self {
         let effect = "nothing to compare: runs diverged, or never arrived".to_owned();
-        Self { brief: effect.clone(), effect, question, verdict: Verdict::Undecided }
+        Self::new(question, effect.clone(), effect, Verdict::Undecided)
     }
 }
 
