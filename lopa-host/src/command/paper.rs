@@ -1,13 +1,13 @@
 //! `lopa paper`: the paper's experiments, with verdicts.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use clap::Args;
 use lopa_host::campaign::{Arm, Measured, Plan, Progress};
 use lopa_host::paper::{self, Account, Machine, Mode, STUDIES, Study};
-use lopa_host::report::Outputs;
+use lopa_host::report::{Outputs, Table};
 
 use super::{Failure, Threads, interrupts, print, progress, tell};
 
@@ -88,10 +88,12 @@ impl Paper {
         for (name, call, study, plan) in studies {
             let outputs = Outputs::new(out.join(name)).map_err(Failure::input)?;
             let began = Instant::now();
+            let seeds = plan.seeds;
             let measured = measure(name, plan, stop)?;
+            let promised = if self.quick { None } else { promised(name, &study, seeds, stop)? };
             let machine = here.since(began);
             let (study, options, measured) = (&study, &options[..], &measured);
-            let account = Account { name, call, options, study, mode, measured, machine };
+            let account = Account { name, call, options, study, mode, measured, promised, machine };
             account.write(&outputs)?;
             let page = paper::results(out);
             whole.put("results.md", page.text)?;
@@ -183,8 +185,23 @@ fn measure(name: &str, plan: Plan, stop: &AtomicBool) -> Result<Measured, Failur
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    let stopped = || Failure::run("interrupted: only the studies that had finished were written");
     measured.map_err(|error| Failure::input(format!("{name}: {error}")))?.ok_or_else(stopped)
+}
+
+/// The table of bounds, if the study has one.
+fn promised(
+    name: &str,
+    study: &Study,
+    seeds: u16,
+    stop: &AtomicBool,
+) -> Result<Option<Table>, Failure> {
+    let table = study.promised(seeds, stop);
+    let table = table.map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    if stop.load(Ordering::Relaxed) { Err(stopped()) } else { Ok(table) }
+}
+
+fn stopped() -> Failure {
+    Failure::run("interrupted: only the studies that had finished were written")
 }
 
 /// Lists the studies.

@@ -28,6 +28,8 @@ pub struct Account<'a> {
     pub mode: Mode,
     /// What was measured.
     pub measured: &'a Measured,
+    /// What the paper's bounds promise, if the study asks for it.
+    pub promised: Option<Table>,
     /// Where and when.
     pub machine: Machine,
 }
@@ -138,10 +140,11 @@ impl Account<'_> {
         }
     }
 
-    /// What reaching fixed values costs every arm, if the study asks for it.
-    pub(super) fn costs(&self) -> Vec<Table> {
+    /// Further tables, if the study asks for them: what is promised, and what reaching fixed values costs every arm.
+    pub(super) fn tables(&self) -> Vec<Table> {
         let Measured { arms, results, .. } = self.measured;
-        self.study.costs.as_ref().map_or(Vec::new(), |costs| costs.tables(arms, results))
+        let costs = self.study.costs.as_ref().map(|costs| costs.tables(arms, results));
+        self.promised.iter().cloned().chain(costs.into_iter().flatten()).collect()
     }
 
     /// The command that reproduces it.

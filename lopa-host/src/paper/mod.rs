@@ -38,6 +38,7 @@
 //! ```
 
 mod account;
+mod bounds;
 mod check;
 mod control;
 mod costs;
@@ -56,6 +57,7 @@ mod testing;
 mod verdict;
 
 pub use account::Account;
+pub use bounds::BoundsError;
 pub use check::{Check, Sense};
 pub use control::{Blind, Control, ControlError};
 pub use costs::Costs;

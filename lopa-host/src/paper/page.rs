@@ -28,7 +28,7 @@ pub(super) fn report(account: &Account<'_>) -> Result<Report, toml::ser::Error> 
             &timed,
         ));
     }
-    tables.extend(account.costs());
+    tables.extend(account.tables());
     tables.extend(steps(account));
     let mut configuration = String::new();
     for arm in arms {

@@ -38,9 +38,9 @@ pub(super) fn markdown(account: &Account<'_>, report: &Report) -> String {
         text += "Also measured; not counted in the verdict:\n\n";
         text += &table(&page::found("", &asides));
     }
-    for costs in account.costs() {
-        text += &format!("{}. {}\n\n", costs.title, costs.caption);
-        text += &table(&costs);
+    for further in account.tables() {
+        text += &format!("{}. {}\n\n", further.title, further.caption);
+        text += &table(&further);
     }
     for note in page::notes(account) {
         text += &format!("- {}\n", line(&note));

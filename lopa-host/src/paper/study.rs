@@ -65,6 +65,8 @@ pub struct Study {
     pub aside: Vec<Check>,
     /// What reaching fixed values costs every arm, as tables.
     pub costs: Option<Costs>,
+    /// Settings over the base, of a network whose runs are compared with what lemma 1 and the corollaries promise.
+    bounds: Option<Table>,
     /// Set-ups in which the claim must fail, so that rules that cannot fail are found out.
     #[serde(default)]
     pub control: Vec<Control>,
@@ -207,6 +209,7 @@ impl Study {
             arms.push(arm);
         }
         self.named(&arms)?;
+        self.bounded()?;
         Ok(Plan { arms, seeds: self.seeds(mode), labels: self.labels })
     }
 
@@ -284,6 +287,15 @@ impl Study {
             found: Vec::new(),
             experiment,
         })
+    }
+
+    /// The network whose bounds are measured, if there is one.
+    pub(super) fn bounded(&self) -> Result<Option<Experiment>, StudyError> {
+        let Some(bounds) = &self.bounds else { return Ok(None) };
+        let mut table = self.base.clone();
+        merge(&mut table, bounds);
+        let wrong = |error| StudyError::Arm { name: "bounds".into(), error };
+        Experiment::parse(&table.to_string()).map(Some).map_err(wrong)
     }
 
     /// Refuses rules about arms that do not exist.
