@@ -1,7 +1,7 @@
 //! All tests across the crates, in one program, because every further program would link everything again.
 //!
 //! To run one part: `cargo test -p lopa-tests exchange::`. Emulated chips and boards are ignored by default: `cargo test -p
-//! lopa-tests chips:: -- --ignored`, and the same for `nodes::`. So is the count of a host's instructions, `hosts::`.
+//! lopa-tests chips:: -- --ignored`, and the same for `nodes::` and `pico::`. So is the count of a host's instructions, `hosts::`.
 
 mod algorithm;
 mod chips;
@@ -13,4 +13,5 @@ mod hosts;
 mod house;
 mod nodes;
 mod packages;
+mod pico;
 mod reference;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests of the project, on a machine that has nothing but rustup: installs what is missing, then checks formatting,
-# lints, dependencies, docs, host tests, the command, reports in a browser, chip builds, emulated chips, memory
-# budgets of boards, instructions on chips and hosts, and the proof that nothing panics. Prints at the end how long each
+# lints, dependencies, docs, host tests, the command, reports in a browser, chip builds, emulated chips, the
+# Pico's image, memory budgets of boards, instructions on chips and hosts, and the proof that nothing panics. Prints at the end how long each
 # step took.
 # Writes only to the target folders, apart from what it installs.
 set -euo pipefail
@@ -121,6 +121,18 @@ if [ -z "$browser" ]; then
   fi
 fi
 export CHROMIUM=$browser
+# Runs the emulator of the Pico. Without it, those tests are skipped.
+if ! command -v npm >/dev/null && command -v apt-get >/dev/null; then
+  sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
+  $sudo apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null || true
+fi
+picos=""
+if command -v npm >/dev/null && [ "$(node --version | tr -dc '0-9.' | cut -d. -f1)" -ge 18 ]; then
+  mkdir -p "$built/pico"
+  cp tests/pico/package.json tests/pico/package-lock.json "$built/pico"
+  if (cd "$built/pico" && npm ci --silent --no-audit --no-fund --ignore-scripts); then picos=yes; fi
+fi
 cargo --version
 qemu-system-arm --version | head -n 1
 "$CHROMIUM" --version 2>/dev/null
@@ -179,12 +191,14 @@ for place in ${LOPA_DATA:+"$LOPA_DATA"} data ../shared/data; do
     break
   fi
 done
+no_data=${#skip[@]}
+[ -n "$picos" ] || skip+=(--skip pico::)
 ignored() {
   cargo test --locked --workspace --tests -- --ignored ${skip[@]+"${skip[@]}"} "$@"
 }
 chips() {
   step "Tests on emulated chips, budgets of boards, instructions, and the link-time proof"
-  ignored chips:: hosts:: nodes::
+  ignored chips:: hosts:: nodes:: pico::
 }
 beside chips
 
@@ -192,7 +206,7 @@ step "Tests on this machine"
 cargo test --locked --workspace
 
 step "Tests in a browser, on an emulated fleet, and of real data"
-ignored --skip chips:: --skip hosts:: --skip nodes::
+ignored --skip chips:: --skip hosts:: --skip nodes:: --skip pico::
 
 step "The command, and the chart at the top of the README"
 # Alone it has fewer features of its dependencies than its tests.
@@ -224,7 +238,10 @@ RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 join
 
 verdict="All passed"
-if [ ${#skip[@]} -gt 0 ]; then
+if [ "$no_data" -gt 0 ]; then
   verdict+=", but tests that need real data were skipped: mnist, covtype and cifar10 must all be in data/ \
 (lopa data fetch) or in the folder that LOPA_DATA names"
+fi
+if [ -z "$picos" ]; then
+  verdict+=", but tests of the Pico's image were skipped: they need Node 18 or later, npm and registry.npmjs.org"
 fi

@@ -16,8 +16,11 @@ impl Clock for Time {
         Instant::now().as_micros()
     }
 
-    fn wait_until(&mut self, at: Micros) -> impl Future<Output = ()> {
-        // A tick can be longer than a microsecond and is rounded down: without one more, the alarm would be early.
-        Timer::at(Instant::from_micros(at).saturating_add(Duration::from_ticks(1)))
+    async fn wait_until(&mut self, at: Micros) {
+        // Embassy's timer is never ready when it is first polled, not even if its time has passed.
+        if Instant::now().as_micros() < at {
+            // A tick can be longer than a microsecond and is rounded down: without one more, the alarm would be early.
+            Timer::at(Instant::from_micros(at).saturating_add(Duration::from_ticks(1))).await;
+        }
     }
 }

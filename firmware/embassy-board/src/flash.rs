@@ -16,9 +16,6 @@ unsafe extern "C" {
     static _kept_end: u8;
 }
 
-/// Bytes erased at a time: some flash erases a whole block much faster than unit by unit.
-const STRIDE: u32 = 64 * 1024;
-
 /// The blob in flash, if it is valid and fits this many links and floats.
 ///
 /// # Errors
@@ -102,14 +99,11 @@ impl<F: NorFlash> NorFlash for Kept<F> {
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), Refused> {
         self.within(from, to)?;
-        let mut at = from;
-        while at < to {
-            let stride = STRIDE - (self.offset + at) % STRIDE;
-            let next = at.saturating_add(stride).min(to);
-            self.change(|flash, offset| flash.erase(offset + at, offset + next))?;
-            at = next;
-        }
-        Ok(())
+        // Unit by unit: some drivers disable interrupts while they erase, and bytes that arrive meanwhile are lost.
+        let unit = F::ERASE_SIZE as u32;
+        (from..to).step_by(F::ERASE_SIZE).try_for_each(|at| {
+            self.change(|flash, offset| flash.erase(offset + at, offset + at + unit))
+        })
     }
 
     fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), Refused> {

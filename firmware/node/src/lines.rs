@@ -11,6 +11,8 @@ use crate::{BoardExchange, LINKS};
 
 /// Bytes taken from a link at a time.
 const GULP: usize = 64;
+/// How often that happens before the other links have their turn, however fast this one delivers.
+const GULPS: usize = 16;
 
 /// One frame for each link; the rest of it is sent while other links are served.
 #[derive(Debug)]
@@ -61,7 +63,7 @@ impl Lines {
         }
     }
 
-    /// Reads what has been received and continues sending. Returns whether any byte moved.
+    /// Reads what has been received and continues sending. Returns whether anything happened on a link.
     #[inline(never)]
     pub(crate) fn serve<L: Read + Write>(
         &mut self,
@@ -74,10 +76,17 @@ impl Lines {
         for (number, (line, link)) in self.lines.iter_mut().zip(links).enumerate() {
             moved |= line.push(link, cx);
             let mut bytes = [0; GULP];
-            // An error is noise on the line: the damaged frame is lost and will be sent again.
-            while let Poll::Ready(Ok(len @ 1..)) = once(link.read(&mut bytes), cx) {
-                let bytes = bytes.get(..len).unwrap_or(&bytes);
-                moved |= exchange.receive(number, bytes, now).is_ok();
+            for _ in 0..GULPS {
+                match once(link.read(&mut bytes), cx) {
+                    Poll::Ready(Ok(len @ 1..)) => {
+                        let bytes = bytes.get(..len).unwrap_or(&bytes);
+                        moved |= exchange.receive(number, bytes, now).is_ok();
+                    }
+                    // Noise on the line: the damaged frame is lost and will be sent again. What came after it has to be
+                    // fetched now, because no further wake-up announces it.
+                    Poll::Ready(Err(_)) => moved = true,
+                    _ => break,
+                }
             }
         }
         moved

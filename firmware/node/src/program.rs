@@ -167,10 +167,15 @@ where
         poll_fn(|cx| {
             lines.speak(&mut links, exchange, &NoNode, now, cx);
             let moved = lines.serve(&mut links, exchange, now, cx);
-            if moved { Poll::Ready(()) } else { once(clock.wait_until(shown), cx) }
+            if moved { Poll::Ready(()) } else { passed(&mut clock, shown, cx) }
         })
         .await;
     }
+}
+
+/// Ready once a time has passed, also on boards whose alarm is never ready when it is first polled.
+fn passed<C: Clock>(clock: &mut C, at: Micros, cx: &mut Context<'_>) -> Poll<()> {
+    if clock.now() >= at { Poll::Ready(()) } else { once(clock.wait_until(at), cx) }
 }
 
 type Prepared<'b, 'm> = (BlobNode<'b, 'm>, BlobScratch<'m>, Option<u64>);
@@ -243,7 +248,7 @@ where
         let until = due.map_or(self.nap, |at| at.min(self.nap)).min(shown);
         let now = self.clock.now();
         let moved = self.lines.serve(&mut self.links, self.exchange, now, cx);
-        if moved { Poll::Ready(()) } else { once(self.clock.wait_until(until), cx) }
+        if moved { Poll::Ready(()) } else { passed(&mut self.clock, until, cx) }
     }
 
     #[inline(never)]

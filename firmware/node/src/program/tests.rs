@@ -1,4 +1,4 @@
-//! The program on a board in memory: failing flash and keys.
+//! The program on a board in memory: failing flash, keys, clocks and lines.
 
 use super::*;
 use std::cell::RefCell;
@@ -239,6 +239,129 @@ fn without_a_key_a_board_whose_flash_fails_learns_in_boot_0_without_checkpoints(
     assert_eq!(found[1], Some((0, Reply::Cannot)));
     let found = answers(Seal::PLAIN, true, &asks[..1]);
     assert!(matches!(found[0], Some((1, Reply::Status(_)))), "{found:?}");
+}
+
+/// A clock whose alarm is never ready when it is first polled, like embassy's. It remembers the alarm that was set last.
+#[derive(Debug, Default, Clone)]
+struct Reluctant(Rc<RefCell<(Micros, Micros)>>);
+
+impl Clock for Reluctant {
+    fn now(&mut self) -> Micros {
+        self.0.borrow().0
+    }
+
+    async fn wait_until(&mut self, at: Micros) {
+        self.0.borrow_mut().1 = at;
+        std::future::pending().await
+    }
+}
+
+/// Counts the changes of a light.
+#[derive(Default, Clone)]
+struct Counted(Rc<RefCell<(bool, usize)>>);
+
+impl embedded_hal::digital::ErrorType for Counted {
+    type Error = Infallible;
+}
+
+impl OutputPin for Counted {
+    fn set_low(&mut self) -> Result<(), Infallible> {
+        let (on, changes) = *self.0.borrow();
+        *self.0.borrow_mut() = (false, changes + usize::from(on));
+        Ok(())
+    }
+
+    fn set_high(&mut self) -> Result<(), Infallible> {
+        let (on, changes) = *self.0.borrow();
+        *self.0.borrow_mut() = (true, changes + usize::from(!on));
+        Ok(())
+    }
+}
+
+/// Remembers when it was last fed, and the longest time between two feeds.
+struct Hungry(Reluctant, Rc<RefCell<(Micros, Micros)>>);
+
+impl Watchdog for Hungry {
+    fn feed(&mut self) {
+        let now = self.0.now();
+        let (last, longest) = *self.1.borrow();
+        *self.1.borrow_mut() = (now, longest.max(now - last));
+    }
+}
+
+#[test]
+fn the_alarm_flashes_on_a_clock_that_is_never_ready_at_first() {
+    let (clock, light) = (Reluctant::default(), Counted::default());
+    let meals = Rc::new(RefCell::new((0, 0)));
+    let board = Board {
+        links: [const { () }; LINKS].map(|()| Wire::default()),
+        clock: clock.clone(),
+        light: light.clone(),
+        watchdog: Hungry(clock.clone(), meals.clone()),
+        flash: Flash { bytes: vec![0xff; 6 * 1024], works: true },
+    };
+    let (mut arena, mut desk) = ([0.0; 64], Box::new(Desk::new()));
+    let mut program = pin!(run(board, Blob::read(&[]), &mut arena, &mut desk));
+    // An executor sleeps until the alarm that was set. If time stands still, the program waits for a time that has passed.
+    for _ in 0..300 {
+        assert!(program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let alarm = clock.0.borrow().1;
+        clock.0.borrow_mut().0 = alarm;
+    }
+    let (now, changes) = (clock.0.borrow().0, light.0.borrow().1);
+    assert_eq!((now, changes), (30_000_000, 300));
+    assert!(meals.borrow().1 <= 200_000, "{meals:?}");
+}
+
+/// A line that reports an error once before each piece of what it received, and wakes nobody for the piece.
+#[derive(Debug, Default, Clone)]
+struct Noisy(Wire, Rc<RefCell<bool>>);
+
+impl embedded_io_async::ErrorType for Noisy {
+    type Error = embedded_io_async::ErrorKind;
+}
+
+impl Read for Noisy {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Self::Error> {
+        let clean = self.1.replace(false);
+        let waiting = !self.0.0.borrow()[0].is_empty();
+        if waiting && !clean {
+            *self.1.borrow_mut() = true;
+            return Err(embedded_io_async::ErrorKind::Other);
+        }
+        self.0.read(bytes).await
+    }
+}
+
+impl Write for Noisy {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
+        self.0.write(bytes).await
+    }
+
+    async fn flush(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_follows_an_error_on_a_line_is_read_at_once() {
+    let words = blob(Seal::PLAIN);
+    let links = [const { () }; LINKS].map(|()| Noisy::default());
+    let (host, clock) = (links[0].0.clone(), Hands::default());
+    let flash = Flash { bytes: vec![0xff; 6 * 1024], works: true };
+    let board = Board { links, clock, light: Lamp, watchdog: Dog, flash };
+    let (mut arena, mut desk) = ([0.0; 64], Box::new(Desk::new()));
+    let mut program = pin!(run(board, Blob::read(&words.0), &mut arena, &mut desk));
+    let mut turn = || program.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(turn().is_pending());
+    host.0.borrow_mut()[1].clear();
+    let mut frame = [0; 300];
+    let len = wire::encode(&request(0, 1, Ask::Status), &Seal::PLAIN, &mut frame).unwrap();
+    host.0.borrow_mut()[0].extend(&frame[..len]);
+    // One turn, in which no time passes.
+    assert!(turn().is_pending());
+    assert!(host.0.borrow()[0].is_empty(), "bytes wait for the next deadline");
+    assert!(!host.0.borrow()[1].is_empty(), "the host has no answer");
 }
 
 #[cfg(feature = "encrypt")]
