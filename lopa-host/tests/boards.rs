@@ -18,7 +18,7 @@ fn ring(nodes: usize, problem: &str) -> String {
          problem = {problem}\n\
          algorithm = {{ name = \"lopa-gt\", alpha = 0.05, beta = 0.05, lambda = 0.05, gamma = 0.3, tau = 0.5, \
          batch = 8 }}\n\
-         links = {{ chunk = 32 }}\n\
+         links = {{ chunk = 32, baud = 115200 }}\n\
          run = {{ iterations = 30 }}\n"
     )
 }
@@ -50,6 +50,56 @@ fn a_network_that_does_not_fit_a_board_is_refused_and_nothing_is_written() {
         assert!(error.contains(what), "{error}");
         assert!(!dir.path().join("blobs/node-0.blob").exists());
     }
+}
+
+/// A ring with checkpoints at a baud rate.
+fn kept(baud: u32, every: u32) -> String {
+    ring(3, "{ kind = \"logistic\" }")
+        .replace("baud = 115200", &format!("baud = {baud}"))
+        .replace("iterations = 30", &format!("iterations = 30, checkpoint_every = {every}"))
+}
+
+#[test]
+fn checkpoints_that_would_lose_bytes_are_refused() {
+    for board in BOARDS {
+        let dir = tempfile::tempdir().unwrap();
+        let output = shard(dir.path(), &kept(115_200, 10), board.name);
+        assert!(output.status.success(), "{}: {}", board.name, said(&output));
+        let output = shard(dir.path(), &kept(1_000_000, 10), board.name);
+        let error = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{}: {error}", board.name);
+        let what = match board.flash.deaf {
+            0 => "links.baud is 1000000, but the lines of a nucleo-l476rg are limited to 230400",
+            _ => "while it writes a checkpoint",
+        };
+        assert!(error.contains(what), "{}: {error}", board.name);
+        // Without checkpoints, or behind a router, nothing is lost.
+        let without = kept(1_000_000, 10).replace(", checkpoint_every = 10", "");
+        let routed = kept(1_000_000, 10).replace("chunk = 32", "wiring = \"routed\", chunk = 32");
+        for text in [without, routed] {
+            let output = shard(dir.path(), &text, board.name);
+            assert!(output.status.success() || board.flash.deaf == 0, "{}", said(&output));
+        }
+    }
+}
+
+#[test]
+fn the_years_that_a_flash_lasts_follow_the_checkpoints() {
+    let dir = tempfile::tempdir().unwrap();
+    let years = |every: u32, board: &str| -> Option<f64> {
+        let output = shard(dir.path(), &kept(115_200, every), board);
+        assert!(output.status.success(), "{}", said(&output));
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = printed.lines().find(|line| line.starts_with("flash lasts, years"))?;
+        line.split_whitespace().nth(3)?.parse().ok()
+    };
+    let [often, seldom] = [10_000, 1_000_000].map(|every| years(every, "nucleo-l476rg").unwrap());
+    assert!((90.0..110.0).contains(&(seldom / often)), "{often} {seldom}");
+    // Ten times as many erases.
+    let pico = years(1_000_000, "pico").unwrap();
+    assert!((9.9..10.1).contains(&(pico / seldom)), "{pico} {seldom}");
+    let output = lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]);
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("years"), "no board, no flash");
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn mistakes_are_reported_and_earlier_results_kept() {
         "[fleet]\nboard = \"mps2-an386\"\nnode = [{ id = 0, port = \"a\", probe = \"p\" }]",
     );
     with("some.toml", "[fleet]\nnode = [{ id = 0, port = \"unix:a\" }]");
+    with("portless.toml", "[fleet]\nnode = [{ id = 0, probe = \"p\" }]");
     with("gone.toml", "[fleet]\nnode = [{ id = 0, port = \"/dev/no-such-port\" }]");
     fs::create_dir(dir.path().join("out")).unwrap();
     fs::write(dir.path().join("out/state.json"), "earlier").unwrap();
@@ -53,6 +54,7 @@ fn mistakes_are_reported_and_earlier_results_kept() {
         (2, vec!["unknown.toml", "flash"], "fleet.board: unknown board \"toaster\""),
         (2, vec!["emulated.toml", "flash", "--dry-run"], "node 1 needs a probe"),
         (1, vec!["some.toml", "status"], "cannot open unix:a"),
+        (2, vec!["portless.toml", "status"], "the file has no port for node 0"),
         (1, vec!["gone.toml", "status"], "is the board plugged in?"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "4@5"]].concat(), "the last node is 3"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "1@60"]].concat(), "must be 1 to 59"),
@@ -94,7 +96,8 @@ fn a_dry_run_of_flash_prints_its_commands() {
     let dir = tempfile::tempdir().unwrap();
     let nodes: Vec<String> = (0..4)
         .map(|node| {
-            format!("{{ id = {node}, port = \"/dev/tty{node}\", probe = \"2e8a:000c:{node}\" }}")
+            // Flashing needs no ports.
+            format!("{{ id = {node}, probe = \"2e8a:000c:{node}\" }}")
         })
         .collect();
     let table = format!("[fleet]\nboard = \"pico\"\nnode = [{}]", nodes.join(", "));

@@ -32,13 +32,15 @@ pub struct Plan {
     pub seconds: u32,
     /// Sectors that each erases before their power is cut.
     pub erases: Option<u32>,
+    /// One of so many bytes that arrive is lost.
+    pub drop: Option<u32>,
     /// Those with a host that never stops sending.
     pub flood: &'static [u32],
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { wires: PAIR, seconds: 120, erases: None, flood: &[] }
+        Self { wires: PAIR, seconds: 120, erases: None, drop: None, flood: &[] }
     }
 }
 
@@ -58,12 +60,16 @@ pub struct Seen {
     pub resets: u64,
     /// Sectors erased.
     pub erases: u64,
+    /// Pages of 256 bytes written.
+    pub programs: u64,
     /// Bytes that arrived at a line when its FIFO was full.
     pub lost: u64,
     /// Bytes that came from a host.
     pub fed: u64,
     /// The longest that the flash kept the chip from executing, in milliseconds.
     pub deaf: f64,
+    /// The rate of the lines.
+    pub baud: u64,
     /// The light shows the end of learning.
     pub finished: bool,
 }
@@ -77,7 +83,9 @@ impl Report {
                 changes: number("changes"),
                 resets: number("resets"),
                 erases: number("erases"),
+                programs: number("programs"),
                 lost: number("lost"),
+                baud: number("baud"),
                 fed: number("fed"),
                 deaf: pico["deaf"].as_f64().unwrap(),
                 finished: pico["finished"].as_bool().unwrap(),
@@ -197,6 +205,7 @@ impl Bench {
             "seconds": plan.seconds,
             "finished": self.picos > 1,
             "erases": plan.erases,
+            "drop": plan.drop,
             "flood": plan.flood,
             "serve": serve.then(|| every(&|node| self.port(node))),
         });

@@ -8,6 +8,7 @@
 // | finished | whether to stop when the lights of all show that they have finished |
 // | erases | whether to stop when every Pico has erased this many sectors, and then written for a moment |
 // | flood | the Picos whose hosts never stop sending |
+// | drop | one of so many bytes on each line is lost |
 // | serve | a socket per Pico: its USB port, from then on until standard input ends |
 
 import fs from 'node:fs';
@@ -18,6 +19,7 @@ import { noise } from './noise.js';
 const plan = JSON.parse(fs.readFileSync(process.argv[2]));
 const bench = new Bench(plan.flash.map((name) => fs.readFileSync(name)), plan.wires ?? []);
 for (const number of plan.flood ?? []) bench.picos[number].usb.flood = noise(number);
+for (const pico of bench.picos) pico.drop = plan.drop ?? Infinity;
 
 /** A light that stays on for longer than any other pattern keeps it on. */
 const finished = (pico) => pico.light.on && pico.now - pico.light.at > 3e9;
@@ -35,5 +37,9 @@ if (plan.erases) bench.run(bench.now + MOMENT);
 for (const pico of bench.picos) pico.usb.flood = null;
 if (plan.serve) await serve(bench, plan.serve);
 plan.flash.forEach((name, i) => fs.writeFileSync(name, bench.picos[i].chip.flash.subarray(0, 2 << 20)));
-const seen = bench.picos.map((pico) => ({ ...pico.seen, finished: finished(pico) }));
+const seen = bench.picos.map((pico) => ({
+  ...pico.seen,
+  baud: Math.round(1e9 / pico.uarts[0].bit),
+  finished: finished(pico),
+}));
 console.log(JSON.stringify({ seconds: bench.now / 1e9, stopped, picos: seen }));

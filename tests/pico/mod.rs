@@ -56,6 +56,22 @@ fn a_pico_without_a_blob_blinks_for_20_seconds_and_is_not_reset() {
     // On and off five times per second.
     assert_eq!(seen.resets, 0, "{seen:?}");
     assert!((195..=205).contains(&seen.changes), "{seen:?}");
+    assert!(seen.baud.abs_diff(115_200) < 100, "{seen:?}");
+}
+
+#[test]
+#[ignore = "needs Node and rp2040js: tests/run.sh runs it"]
+fn a_pico_whose_blob_does_not_fit_still_listens_at_its_baud_rate() {
+    let problem = "{ kind = \"quadratic\", outer = 11000, inner = 4, heterogeneity = 0.5 }";
+    let text = network(2, "path", 10, 1000, 250_000)
+        .replace("{ kind = \"logistic\" }", problem)
+        .replace("data = { features = 8, relevant = 3, samples = 12 }", "");
+    let bench = Bench::new(&text);
+    let report = bench.run(&Plan { seconds: 2, ..Plan::default() });
+    for seen in &report.picos {
+        assert!(seen.resets == 0 && seen.changes > 15, "{seen:?}");
+        assert!(seen.baud.abs_diff(250_000) < 100, "{seen:?}");
+    }
 }
 
 #[test]
@@ -66,6 +82,10 @@ fn a_pair_of_picos_computes_the_simulations_bits() {
     assert_learned(&bench, &report.picos);
     // An erase leaves the lines deaf no longer than one sector takes.
     assert!(report.picos.iter().all(|seen| seen.erases >= 3 && seen.deaf < 60.0), "{report:?}");
+    // Two pages and a number for each checkpoint, and the number of the boot.
+    assert!(report.picos.iter().all(|seen| seen.programs <= 3 * seen.erases + 1), "{report:?}");
+    // What arrives meanwhile is caught.
+    assert!(report.picos.iter().all(|seen| seen.lost == 0), "{report:?}");
 }
 
 #[test]
@@ -100,12 +120,21 @@ fn picos_continue_from_their_flash_after_a_power_cut() {
 
 #[test]
 #[ignore = "needs Node and rp2040js: tests/run.sh runs it"]
-fn bytes_lost_during_checkpoints_at_1_mbaud_are_repaired() {
+fn frequent_checkpoints_at_1_mbaud_lose_no_byte() {
     let bench = Bench::new(&network(2, "path", 24, 2, 1_000_000));
     let report = bench.learn_and_read(&Plan::default());
     assert_learned(&bench, &report.picos);
-    assert!(report.picos.iter().all(|seen| seen.erases >= 12), "{report:?}");
-    assert!(report.picos.iter().any(|seen| seen.lost > 0), "{report:?}");
+    // A line holds 32 bytes, for a third of a millisecond; an erase takes 45. DMA receives meanwhile.
+    assert!(report.picos.iter().all(|seen| seen.erases >= 12 && seen.lost == 0), "{report:?}");
+}
+
+#[test]
+#[ignore = "needs Node and rp2040js: tests/run.sh runs it"]
+fn bytes_lost_at_1_mbaud_with_frequent_checkpoints_are_repaired() {
+    let bench = Bench::new(&network(2, "path", 24, 2, 1_000_000));
+    let report = bench.learn_and_read(&Plan { drop: Some(500), ..Plan::default() });
+    assert_learned(&bench, &report.picos);
+    assert!(report.picos.iter().all(|seen| seen.erases >= 12 && seen.lost >= 5), "{report:?}");
 }
 
 #[test]

@@ -10,7 +10,11 @@ const RAM_END = 0x20042000;
 /** 125 MHz. */
 const CYCLE = 8;
 const LIGHT = 25;
-const [UART0, UART1] = [20, 21];
+/** Interrupts, and requests for DMA when something was received. */
+const [UART0, UART1] = [
+  [20, 21],
+  [21, 23],
+];
 
 /** The chip restarts: thrown, because the emulator's clock would not return from a watchdog's alarm. */
 class Reset extends Error {}
@@ -29,7 +33,10 @@ export class Pico {
   light = { at: 0, on: false };
   /** Until when the flash is busy: the chip does not execute, but its devices go on. */
   busy = 0;
-
+  /** Every so many bytes, one is lost. */
+  drop = Infinity;
+  /** Until when it runs. */
+  until = 0;
   /** Called after a restart. */
   onStart = null;
 
@@ -48,7 +55,7 @@ export class Pico {
     chip.flash.set(flash);
     chip.clock.nanosCounter = now;
     this.rom = new Rom(this);
-    this.uarts = [new Uart(this, 'UART0', UART0), new Uart(this, 'UART1', UART1)];
+    this.uarts = [new Uart(this, 'UART0', ...UART0), new Uart(this, 'UART1', ...UART1)];
     const ppb = chip.ppb.writeUint32;
     chip.ppb.writeUint32 = (offset, value) => {
       // Application interrupt and reset control.
@@ -75,11 +82,13 @@ export class Pico {
     this.onStart?.(this);
   }
 
-  /** A byte arrives at a UART at a time that this chip has not reached yet. */
-  deliver(link, byte, at) {
-    const { clock } = this.chip;
-    const uart = this.uarts[link - 1];
-    clock.createAlarm(() => uart.receive(byte)).schedule(Math.max(0, at - clock.nanos));
+  /** A byte arrives at another Pico, at a time that it has not reached yet. From then on it may answer. */
+  send({ pico, link }, byte, at) {
+    this.until = Math.min(this.until, at);
+    const { clock } = pico.chip;
+    const uart = pico.uarts[link - 1];
+    if (at < clock.nanos) throw new Error('a byte arrives in the past');
+    clock.createAlarm(() => uart.receive(byte)).schedule(at - clock.nanos);
   }
 
   /** When it may next do something. */
@@ -90,10 +99,11 @@ export class Pico {
     return core.waiting ? alarm : clock.nanos;
   }
 
-  /** Runs until a time. */
+  /** Runs until a time, or until another may react to it. */
   run(until) {
+    this.until = until;
     try {
-      this.execute(until);
+      this.execute();
     } catch (error) {
       if (!(error instanceof Reset)) throw error;
       this.seen.resets++;
@@ -101,11 +111,11 @@ export class Pico {
     }
   }
 
-  execute(until) {
+  execute() {
     const { clock, core } = this.chip;
-    while (clock.nanos < until) {
+    while (clock.nanos < this.until) {
       if (core.waiting || this.busy > clock.nanos) {
-        clock.tick(Math.min(this.wakes, until) - clock.nanos);
+        clock.tick(Math.min(this.wakes, this.until) - clock.nanos);
       } else if (core.PC < 0x4000) {
         this.rom.call();
       } else {

@@ -26,9 +26,9 @@ export class Uart extends BasePeripheral {
   lost = false;
   raw = 0;
 
-  constructor(pico, name, irq) {
+  constructor(pico, name, irq, dreq) {
     super(pico.chip, name);
-    Object.assign(this, { pico, irq, clock: pico.chip.clock });
+    Object.assign(this, { pico, irq, dreq, clock: pico.chip.clock });
     this.shifted = this.clock.createAlarm(() => this.shift());
     this.quiet = this.clock.createAlarm(() => this.raise(QUIET));
   }
@@ -53,11 +53,20 @@ export class Uart extends BasePeripheral {
     this.rp2040.setInterrupt(this.irq, (this.raw & (this.registers[IMSC] ?? 0)) !== 0);
   }
 
+  /** Asks for DMA while there is something to fetch. */
+  request() {
+    const { dma } = this.rp2040;
+    const wanted = ((this.registers[DMACR] ?? 0) & 1) !== 0 && this.incoming.length > 0;
+    if (wanted) dma.setDREQ(this.dreq);
+    else dma.clearDREQ(this.dreq);
+  }
+
   /** A byte has arrived. */
   receive(byte) {
-    this.pico.seen.received++;
-    if (this.incoming.length === DEPTH) {
-      this.pico.seen.lost++;
+    const { seen, drop } = this.pico;
+    seen.received++;
+    if (this.incoming.length === DEPTH || seen.received % drop === 0) {
+      seen.lost++;
       this.lost = true;
       this.raise(OVERRUN);
       return;
@@ -66,6 +75,7 @@ export class Uart extends BasePeripheral {
     this.lost = false;
     this.quiet.schedule(SILENCE * this.bit);
     if (this.incoming.length >= this.level(3)) this.raise(RECEIVED);
+    this.request();
   }
 
   /** Puts the next byte on the line; it arrives when its last bit has. */
@@ -73,7 +83,7 @@ export class Uart extends BasePeripheral {
     this.sending = this.outgoing.length > 0;
     if (!this.sending) return;
     const [byte, took] = [this.outgoing.shift(), BYTE * this.bit];
-    this.peer?.pico.deliver(this.peer.link, byte, this.clock.nanos + took);
+    if (this.peer) this.pico.send(this.peer, byte, this.clock.nanos + took);
     this.shifted.schedule(took);
     if (this.outgoing.length === this.level(0)) this.raise(SENT);
   }
@@ -100,6 +110,7 @@ export class Uart extends BasePeripheral {
       this.quiet.cancel();
     }
     this.interrupt();
+    this.request();
     return byte;
   }
 
@@ -113,6 +124,7 @@ export class Uart extends BasePeripheral {
     } else if (PLAIN.includes(offset)) {
       this.registers[offset] = value;
       if (offset === IMSC) this.interrupt();
+      if (offset === DMACR) this.request();
     } else {
       super.writeUint32(offset, value);
     }

@@ -16,18 +16,26 @@ unsafe extern "C" {
     static _kept_end: u8;
 }
 
-/// The blob in flash, if it is valid and fits this many links and floats.
+/// The baud rate without a blob.
+const USUAL: u32 = 115_200;
+
+/// The blob in flash, if it is valid and fits this many links and floats, and the baud rate of the lines.
 ///
-/// # Errors
-/// As [`Blob::read`] and [`Blob::fits`]; the node reports it with its light and in its log.
-pub fn blob(links: usize, floats: usize) -> Result<Blob<'static>, BlobError> {
+/// A valid blob that does not fit still says at which rate a host asks why; without one it is the usual rate. The node
+/// reports the error with its light, in its log and to a host.
+pub fn blob(links: usize, floats: usize) -> (Result<Blob<'static>, BlobError>, u32) {
     let (start, end) = (&raw const _blob_start, &raw const _blob_end);
     // SAFETY: from start to end there is memory-mapped flash that nothing here writes: the linker puts nothing there, and
     // `Kept` writes only to its own region. Any bytes are valid.
     let bytes = unsafe { slice::from_raw_parts(start, end.addr() - start.addr()) };
-    let blob = Blob::read(bytes)?;
-    blob.fits(&Capacity { links, ..capacity(floats) })?;
-    Ok(blob)
+    let blob = Blob::read(bytes);
+    let baud = blob.as_ref().map_or(USUAL, Blob::baud);
+    let fits = |blob: Blob<'static>| {
+        blob.fits(&Capacity { links, ..capacity(floats) })?;
+        Ok(blob)
+    };
+    // What all boards support.
+    (blob.and_then(fits), baud.clamp(2_400, 1_000_000))
 }
 
 /// The region for checkpoints.

@@ -16,4 +16,4 @@ pub mod usb;
 pub use clock::{PATIENCE, Time};
 pub use flash::{Kept, blob};
 pub use light::LowIsOn;
-pub use link::{Link, RECEIVE, SEND, baud};
+pub use link::{Link, RECEIVE, SEND};

@@ -3,19 +3,12 @@
 use core::future::pending;
 
 use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
-use lopa_core::blob::{Blob, BlobError};
 use lopa_node::{BoardExchange, WINDOW};
 
 /// The receive buffer of a line: the most that a neighbour sends while a round is computed.
 pub const RECEIVE: usize = (2 * WINDOW * BoardExchange::BUFFER).next_power_of_two();
 /// The send buffer of a line.
 pub const SEND: usize = BoardExchange::BUFFER.next_power_of_two();
-
-/// The baud rate in a blob, limited to what all boards support; the usual one without a blob, so that a host can ask why.
-#[must_use]
-pub fn baud(blob: &Result<Blob<'_>, BlobError>) -> u32 {
-    blob.as_ref().map_or(115_200, Blob::baud).clamp(2_400, 1_000_000)
-}
 
 /// A link of a board: the host's, a neighbour's, or none.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! | erase units | what |
 //! |---|---|
 //! | 2 | boots: one page per boot, with its number and the complement; when one unit is full, the other is erased |
-//! | half of the rest | a slot: a page with a sequence number, its complement, a length and the network, then a checkpoint |
+//! | half of the rest | a slot: a page with a sequence number, its complement, a length and the network; a block later, a checkpoint |
 //! | the other half | another slot |
 //!
 //! Slots are written in turn, so whenever power fails, one of them is complete.
@@ -15,8 +15,11 @@ use lopa_core::vector::Storage;
 
 use crate::board::Mapped;
 
-/// Flash is written in pieces of this many bytes, a multiple of what chips require.
+/// Numbers are written in pieces of this many bytes, a multiple of what chips require.
 pub const PAGE: usize = 32;
+/// Checkpoints are written in pieces of this many bytes, at a multiple of them: what a Pico's flash programs at once. Each
+/// piece costs it an exit from executing in place.
+pub const BLOCK: usize = 256;
 
 /// Why nothing was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +48,7 @@ pub struct Store<F> {
 
 impl<F: Mapped> Store<F> {
     const UNIT: usize = {
-        assert!(PAGE.is_multiple_of(F::WRITE_SIZE) && F::ERASE_SIZE.is_multiple_of(PAGE));
+        assert!(PAGE.is_multiple_of(F::WRITE_SIZE) && F::ERASE_SIZE.is_multiple_of(BLOCK));
         F::ERASE_SIZE
     };
 
@@ -54,7 +57,7 @@ impl<F: Mapped> Store<F> {
         Self { flash, sequence: 0, next: 0, network: 0 }
     }
 
-    /// The bytes of a slot, its first page included.
+    /// The bytes of a slot, its first block included.
     fn room(&self) -> usize {
         (self.flash.capacity() / Self::UNIT).saturating_sub(2) / 2 * Self::UNIT
     }
@@ -77,8 +80,8 @@ impl<F: Mapped> Store<F> {
         self.flash.erase(from, to).map_err(|_| StoreError::Flash)
     }
 
-    fn write(&mut self, at: usize, page: &[u8; PAGE]) -> Result<(), StoreError> {
-        self.flash.write(at as u32, page).map_err(|_| StoreError::Flash)
+    fn write(&mut self, at: usize, bytes: &[u8]) -> Result<(), StoreError> {
+        self.flash.write(at as u32, bytes).map_err(|_| StoreError::Flash)
     }
 
     /// Counts a boot and returns its number, 1 for the first.
@@ -124,11 +127,10 @@ impl<F: Mapped> Store<F> {
         // The next number must be newer than any in flash, valid or not.
         self.sequence = slots[0].0.unwrap_or(0);
         for (number, slot) in slots {
-            let start = self.slot(slot) + PAGE;
+            let start = self.slot(slot);
             let bytes = self.flash.bytes();
-            let checkpoint = bytes.get(start..start + node.checkpoint_len());
-            let own =
-                bytes.get(start - PAGE + 12..start - PAGE + 20) == Some(&network.to_le_bytes()[..]);
+            let checkpoint = bytes.get(start + BLOCK..start + BLOCK + node.checkpoint_len());
+            let own = bytes.get(start + 12..start + 20) == Some(&network.to_le_bytes()[..]);
             if own
                 && number.is_some()
                 && checkpoint.is_some_and(|bytes| node.restore(bytes).is_ok())
@@ -147,28 +149,30 @@ impl<F: Mapped> Store<F> {
     pub fn save(&mut self, words: Words<'_>) -> Result<(), StoreError> {
         let len = words.len() * 4;
         let room = self.room();
-        if len + PAGE > room {
+        if len + BLOCK > room {
             return Err(StoreError::Room { room });
         }
         let start = self.slot(self.next);
-        let units = (len + PAGE).div_ceil(Self::UNIT);
+        let units = (len + BLOCK).div_ceil(Self::UNIT);
         self.erase(start, units * Self::UNIT)?;
-        let mut at = start + PAGE;
-        let mut page = [0xff; PAGE];
+        let mut at = start + BLOCK;
+        let mut block = [0xff; BLOCK];
         let mut filled = 0;
         for word in words {
             for byte in word.to_le_bytes() {
-                page[filled % PAGE] = byte;
+                block[filled % BLOCK] = byte;
                 filled += 1;
             }
-            if filled % PAGE == 0 {
-                self.write(at, &page)?;
-                at += PAGE;
-                page = [0xff; PAGE];
+            if filled % BLOCK == 0 {
+                self.write(at, &block)?;
+                at += BLOCK;
+                block = [0xff; BLOCK];
             }
         }
-        if filled % PAGE != 0 {
-            self.write(at, &page)?;
+        // Whole pages: the rest of the block stays blank.
+        let rest = (filled % BLOCK).next_multiple_of(PAGE);
+        if let Some(rest @ [_, ..]) = block.get(..rest) {
+            self.write(at, rest)?;
         }
         let sequence = self.sequence.wrapping_add(1);
         self.write(start, &numbered(sequence, len as u32, self.network))?;

@@ -23,7 +23,7 @@ use embassy_nrf::usb::{self, Driver};
 use embassy_nrf::wdt::{self, HaltConfig, WatchdogHandle};
 use embassy_nrf::{bind_interrupts, interrupt, pac, peripherals};
 use lopa_embassy::usb::{HostLine, serve};
-use lopa_embassy::{Kept, Link, LowIsOn, PATIENCE, RECEIVE, SEND, Time, baud, blob};
+use lopa_embassy::{Kept, Link, LowIsOn, PATIENCE, RECEIVE, SEND, Time, blob};
 use lopa_node::{Board, Desk, Watchdog, run};
 use static_cell::ConstStaticCell;
 
@@ -79,7 +79,7 @@ async fn main(_spawner: Spawner) {
     config.hfclk_source = HfclkSource::ExternalXtal;
     config.lfclk_source = LfclkSource::ExternalXtal;
     let p = embassy_nrf::init(config);
-    let blob = blob(LINKS, FLOATS);
+    let (blob, baud) = blob(LINKS, FLOATS);
 
     interrupt::EGU0_SWI0.set_priority(Priority::P6);
     let driver = Driver::new(p.USBD, Interrupts, HardwareVbusDetect::new(Interrupts));
@@ -87,7 +87,7 @@ async fn main(_spawner: Spawner) {
     HOST.start(interrupt::EGU0_SWI0).spawn(host(driver, node).unwrap());
 
     let mut serial = uarte::Config::default();
-    serial.baudrate = rate(baud(&blob));
+    serial.baudrate = rate(baud);
     let ([in1, in2], [out1, out2]) = (IN.take(), OUT.take());
     let first = BufferedUarte::new(
         p.UARTE0,

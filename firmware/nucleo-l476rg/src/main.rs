@@ -13,14 +13,15 @@
 #![no_std]
 #![no_main]
 
+mod flash;
+
 use embassy_executor::{Spawner, main};
-use embassy_stm32::flash::Flash;
 use embassy_stm32::gpio::{Level, Output, Pull, Speed};
 use embassy_stm32::peripherals::{IWDG, UART4, UART5, USART1, USART2, USART3};
 use embassy_stm32::usart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_stm32::wdg::IndependentWatchdog;
-use embassy_stm32::{Config, bind_interrupts, pac, rcc};
-use lopa_embassy::{Kept, PATIENCE, RECEIVE, SEND, Time, baud, blob};
+use embassy_stm32::{Config, bind_interrupts, flash as driver, rcc};
+use lopa_embassy::{Kept, PATIENCE, RECEIVE, SEND, Time, blob};
 use lopa_node::{Board, Desk, LINKS, Watchdog, run};
 use static_cell::ConstStaticCell;
 
@@ -35,6 +36,7 @@ bind_interrupts!(struct Interrupts {
     USART3 => BufferedInterruptHandler<USART3>;
     UART4 => BufferedInterruptHandler<UART4>;
     UART5 => BufferedInterruptHandler<UART5>;
+    FLASH => driver::InterruptHandler;
 });
 
 struct Dog(IndependentWatchdog<'static, IWDG>);
@@ -43,24 +45,6 @@ impl Watchdog for Dog {
     fn feed(&mut self) {
         self.0.pet();
     }
-}
-
-/// Switches the data cache off before the flash changes, and on again afterwards, empty: it would be stale, and may be
-/// corrupted (erratum "Data cache might be corrupted during Flash memory read-while-write operation").
-fn cache(changing: bool) {
-    pac::FLASH.acr().modify(|w| w.set_dcen(false));
-    if !changing {
-        pac::FLASH.acr().modify(|w| w.set_dcrst(true));
-        pac::FLASH.acr().modify(|w| w.set_dcrst(false));
-        pac::FLASH.acr().modify(|w| w.set_dcen(true));
-    }
-}
-
-/// A word of flash was read whose write had been cut short; the checksum will detect it.
-// SAFETY: only clears a flag; the attribute requires this handler to be unsafe.
-#[cortex_m_rt::exception]
-unsafe fn NonMaskableInt() {
-    pac::FLASH.eccr().modify(|w| w.set_eccd(true));
 }
 
 fn clocks() -> Config {
@@ -88,10 +72,10 @@ async fn main(_spawner: Spawner) {
     static OUT: ConstStaticCell<[[u8; SEND]; LINKS]> = ConstStaticCell::new([[0; SEND]; LINKS]);
 
     let p = embassy_stm32::init(clocks());
-    let blob = blob(LINKS, FLOATS);
+    let (blob, baud) = blob(LINKS, FLOATS);
 
     let mut serial = usart::Config::default();
-    serial.baudrate = baud(&blob);
+    serial.baudrate = baud;
     // The pull-up keeps an unconnected line silent.
     serial.rx_pull = Pull::Up;
     let ([i0, i1, i2, i3, i4], [o0, o1, o2, o3, o4]) = (IN.take(), OUT.take());
@@ -107,12 +91,12 @@ async fn main(_spawner: Spawner) {
     dog.unleash();
 
     let board = Board {
-        // At 80 MHz every rate that `baud` returns is possible.
+        // At 80 MHz every rate that `blob` returns is possible.
         links: links.map(|link| link.unwrap_or_else(|_| panic!("baud rate out of range"))),
         clock: Time,
         light: Output::new(p.PA5, Level::Low, Speed::Low),
         watchdog: Dog(dog),
-        flash: Kept::new(Flash::new_blocking(p.FLASH), FLASH_AT, cache),
+        flash: Kept::new(flash::SecondBank::new(p.FLASH, Interrupts), FLASH_AT, flash::cache),
     };
     run(board, blob, ARENA.take(), DESK.take()).await
 }

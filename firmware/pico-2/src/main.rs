@@ -4,8 +4,12 @@
 #![no_std]
 #![no_main]
 
+#[path = "../../pico/src/catch.rs"]
+mod catch;
 #[path = "../../pico/src/start.rs"]
 mod start;
+
+use embassy_rp::pac::dma::regs::ChTransCount;
 
 /// The board's name, as a host sees it.
 const NAME: &str = "Pico 2";
@@ -13,3 +17,8 @@ const NAME: &str = "Pico 2";
 const FLASH: usize = 4 * 1024 * 1024;
 /// Floats for a node: a shared layer of 784-28-10, with gradient tracking.
 const FLOATS: usize = 100 * 1024;
+
+/// A number of transfers, as the chip's DMA is told: to be done once.
+const fn transfers(count: u32) -> ChTransCount {
+    ChTransCount(count)
+}

@@ -4,6 +4,7 @@
 #![no_std]
 #![no_main]
 
+mod catch;
 mod start;
 
 /// The board's name, as a host sees it.
@@ -12,3 +13,8 @@ const NAME: &str = "Pico";
 const FLASH: usize = 2 * 1024 * 1024;
 /// Floats for a node.
 const FLOATS: usize = 40 * 1024;
+
+/// A number of transfers, as the chip's DMA is told.
+const fn transfers(count: u32) -> u32 {
+    count
+}

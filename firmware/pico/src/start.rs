@@ -17,10 +17,11 @@ use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::{self, Driver};
 use embassy_rp::{bind_interrupts, interrupt, pac, watchdog};
 use lopa_embassy::usb::{HostLine, serve};
-use lopa_embassy::{Kept, Link, PATIENCE, RECEIVE, SEND, Time, baud, blob};
+use lopa_embassy::{Kept, Link, PATIENCE, RECEIVE, SEND, Time, blob};
 use lopa_node::{Board, Desk, Watchdog, run};
 use static_cell::ConstStaticCell;
 
+use crate::catch::{self, Wire};
 use crate::{FLASH, FLOATS, NAME};
 
 /// The host's and two neighbours'.
@@ -57,8 +58,9 @@ impl Watchdog for Dog {
 }
 
 /// Writing a whole checkpoint takes longer than the watchdog's timeout, so every change of the flash feeds it.
-fn feed() {
+fn changing(now: bool) {
     pac::WATCHDOG.load().write(|w| w.set_load(0xff_ffff));
+    catch::changing(now);
 }
 
 #[main]
@@ -67,9 +69,10 @@ async fn main(_spawner: Spawner) {
     static DESK: ConstStaticCell<Desk> = ConstStaticCell::new(Desk::new());
     static IN: ConstStaticCell<[[u8; RECEIVE]; 2]> = ConstStaticCell::new([[0; RECEIVE]; 2]);
     static OUT: ConstStaticCell<[[u8; SEND]; 2]> = ConstStaticCell::new([[0; SEND]; 2]);
+    static CAUGHT: ConstStaticCell<[[u8; RECEIVE]; 2]> = ConstStaticCell::new([[0; RECEIVE]; 2]);
 
     let p = embassy_rp::init(embassy_rp::config::Config::default());
-    let blob = blob(LINKS, FLOATS);
+    let (blob, baud) = blob(LINKS, FLOATS);
 
     interrupt::SWI_IRQ_0.set_priority(Priority::P2);
     let driver = Driver::new(p.USB, Interrupts);
@@ -77,8 +80,8 @@ async fn main(_spawner: Spawner) {
     HOST.start(interrupt::SWI_IRQ_0).spawn(host(driver, node).unwrap());
 
     let mut serial = uart::Config::default();
-    serial.baudrate = baud(&blob);
-    let ([in1, in2], [out1, out2]) = (IN.take(), OUT.take());
+    serial.baudrate = baud;
+    let ([in1, in2], [out1, out2], [more1, more2]) = (IN.take(), OUT.take(), CAUGHT.take());
     let first = BufferedUart::new(p.UART0, p.PIN_0, p.PIN_1, Interrupts, out1, in1, serial);
     let second = BufferedUart::new(p.UART1, p.PIN_4, p.PIN_5, Interrupts, out2, in2, serial);
     for pin in [1, 5] {
@@ -94,15 +97,15 @@ async fn main(_spawner: Spawner) {
     let board = Board {
         links: [
             Link::Host(HostLine),
-            Link::Wire(first),
-            Link::Wire(second),
+            Link::Wire(Wire::new(0, first, more1)),
+            Link::Wire(Wire::new(1, second, more2)),
             Link::Open,
             Link::Open,
         ],
         clock: Time,
         light: Output::new(p.PIN_25, Level::Low),
         watchdog: Dog(dog),
-        flash: Kept::new(flash, FLASH_AT, |_| feed()),
+        flash: Kept::new(flash, FLASH_AT, changing),
     };
     run(board, blob, ARENA.take(), DESK.take()).await
 }

@@ -5,6 +5,10 @@ use std::str::FromStr;
 use lopa_core::blob::Capacity;
 
 use super::{ChipError, LINES, Loaded, NodeBlob, VALUES};
+use crate::network::Wiring;
+
+/// Bytes before a checkpoint, for its number: see `firmware/node/src/store.rs`.
+const BLOCK: usize = 256;
 
 /// A piece of a chip's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +51,26 @@ pub struct Board {
     pub neighbours: usize,
     /// Features its image is built with.
     pub features: &'static [&'static str],
+    /// The fastest rate of its lines, in bits per second.
+    pub fastest: u32,
+    /// How its flash behaves.
+    pub flash: Flash,
 }
+
+/// What writing a checkpoint means for a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flash {
+    /// How often each unit of it can be erased, by its data sheet.
+    pub erases: u32,
+    /// The longest that one change keeps the chip from receiving, in microseconds: the typical time to erase a unit if
+    /// interrupts are disabled meanwhile, otherwise 0.
+    pub deaf: u32,
+    /// Bytes that a line holds meanwhile.
+    pub holds: u32,
+}
+
+/// Flash of a file: an emulator waits.
+const FILE: Flash = Flash { erases: u32::MAX, deaf: 0, holds: 0 };
 
 /// The boards that can be flashed.
 pub const BOARDS: [Board; 4] = [
@@ -58,9 +81,11 @@ pub const BOARDS: [Board; 4] = [
         target: "thumbv7em-none-eabihf",
         blob: Region { address: 0x0007_0000, len: 576 * 1024 },
         kept: Region { address: 0x0003_0000, len: 256 * 1024 },
-        checkpoint: 31 * 4096 - 32,
+        checkpoint: 31 * 4096 - BLOCK,
         floats: 40 * 1024,
         links: 3,
+        fastest: 1_000_000,
+        flash: Flash { erases: 10_000, deaf: 85_000, holds: 1024 },
         ..EMULATED
     },
     Board {
@@ -68,11 +93,13 @@ pub const BOARDS: [Board; 4] = [
         machine: None,
         chip: Some("STM32L476RG"),
         target: "thumbv7em-none-eabihf",
-        blob: Region { address: 0x0804_8000, len: 736 * 1024 },
-        kept: Region { address: 0x0803_0000, len: 96 * 1024 },
-        checkpoint: 23 * 2048 - 32,
+        blob: Region { address: 0x0803_0000, len: 736 * 1024 },
+        kept: Region { address: 0x080e_8000, len: 96 * 1024 },
+        checkpoint: 23 * 2048 - BLOCK,
         floats: 13 * 1024,
         links: 5,
+        fastest: 230_400,
+        flash: Flash { erases: 10_000, deaf: 0, holds: 1 },
         ..EMULATED
     },
     Board {
@@ -82,9 +109,11 @@ pub const BOARDS: [Board; 4] = [
         target: "thumbv6m-none-eabi",
         blob: Region { address: 0x1007_0000, len: 1600 * 1024 },
         kept: Region { address: 0x1003_0000, len: 256 * 1024 },
-        checkpoint: 31 * 4096 - 32,
+        checkpoint: 31 * 4096 - BLOCK,
         floats: 40 * 1024,
         links: 3,
+        fastest: 1_000_000,
+        flash: Flash { erases: 100_000, deaf: 45_000, holds: 2048 },
         ..EMULATED
     },
     Board {
@@ -94,9 +123,11 @@ pub const BOARDS: [Board; 4] = [
         target: "thumbv8m.main-none-eabihf",
         blob: Region { address: 0x100d_0000, len: 3264 * 1024 },
         kept: Region { address: 0x1003_0000, len: 640 * 1024 },
-        checkpoint: 79 * 4096 - 32,
+        checkpoint: 79 * 4096 - BLOCK,
         floats: 100 * 1024,
         links: 3,
+        fastest: 1_000_000,
+        flash: Flash { erases: 100_000, deaf: 45_000, holds: 2048 },
         ..EMULATED
     },
 ];
@@ -109,17 +140,19 @@ pub const EMULATED: Board = Board {
     target: "thumbv7em-none-eabihf",
     blob: Region { address: 0x2100_0000, len: 0x80_0000 },
     kept: Region { address: 0x2180_0000, len: 0x4_0000 },
-    checkpoint: 31 * 4096 - 32,
+    checkpoint: 31 * 4096 - BLOCK,
     floats: 8 * 784,
     links: LINES + 1,
     neighbours: LINES,
     features: &[],
+    fastest: 1_000_000,
+    flash: FILE,
 };
 
 /// The emulated board for large problems, and for more neighbours than it has lines.
 pub const EMULATED_LARGE: Board = Board {
     kept: Region { address: 0x2180_0000, len: 0x20_0000 },
-    checkpoint: 255 * 4096 - 32,
+    checkpoint: 255 * 4096 - BLOCK,
     floats: 0x60_0000 / 4,
     neighbours: 16,
     features: &["large"],
@@ -182,6 +215,39 @@ impl Board {
                 return Err(ChipError::Room { node, name, needed, room });
             }
         }
+        if blob.plan().wiring != Wiring::Direct || blob.peers().len() == 0 {
+            return Ok(());
+        }
+        let (board, baud) = (self.name, blob.baud());
+        if baud > self.fastest {
+            return Err(ChipError::Baud { node, board, baud, fastest: self.fastest });
+        }
+        let slow = self.flash.slowest(baud);
+        if blob.checkpoint_every() > 0 && slow < baud {
+            return Err(ChipError::Deaf { node, board, baud, deaf: self.flash.deaf, slow });
+        }
         Ok(())
+    }
+
+    /// Years until its flash reaches the number of erases it is rated for, if this node writes all its checkpoints and never
+    /// rests; nothing if it writes none.
+    #[must_use]
+    pub fn years(&self, own: &NodeBlob) -> Option<f64> {
+        let loaded = Loaded::new(&own.bytes);
+        let every = f64::from(loaded.blob().ok()?.checkpoint_every());
+        // Two slots are written in turn.
+        let rounds = 2.0 * every * f64::from(self.flash.erases);
+        let years = rounds * own.budget.seconds / (365.25 * 24.0 * 3600.0);
+        (years > 0.0 && self.flash.erases < u32::MAX).then_some(years)
+    }
+}
+
+impl Flash {
+    /// The rate at which a line holds all that arrives while the flash changes, or this one if that is slower.
+    fn slowest(&self, baud: u32) -> u32 {
+        // Ten bits per byte.
+        let held = u64::from(self.holds) * 10 * 1_000_000;
+        let rate = held.checked_div(self.deaf.into()).unwrap_or(u64::MAX);
+        u32::try_from(rate).unwrap_or(u32::MAX).min(baud)
     }
 }

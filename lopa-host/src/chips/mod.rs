@@ -27,7 +27,7 @@ mod budget;
 
 pub use blobs::{Form, Limits, Loaded, NodeBlob, blobs};
 pub use boards::{
-    BOARDS, Board, EMULATED, EMULATED_LARGE, EMULATED_M33, EMULATED_WITHOUT_FPU, Region,
+    BOARDS, Board, EMULATED, EMULATED_LARGE, EMULATED_M33, EMULATED_WITHOUT_FPU, Flash, Region,
     UnknownBoard,
 };
 pub use budget::Budget;
@@ -69,6 +69,38 @@ pub enum ChipError {
         needed: usize,
         /// The bytes there are.
         room: usize,
+    },
+    /// A board's lines are slower.
+    #[error(
+        "node {node}: links.baud is {baud}, but the lines of a {board} are limited to {fastest}"
+    )]
+    Baud {
+        /// The node.
+        node: u32,
+        /// The board.
+        board: &'static str,
+        /// The rate.
+        baud: u32,
+        /// The fastest rate.
+        fastest: u32,
+    },
+    /// Bytes would be lost while a checkpoint is written.
+    #[error(
+        "node {node}: a {board} cannot receive for {} ms while it writes a checkpoint, and its lines hold what arrives \
+         meanwhile only up to {slow} baud: links.baud is {baud}; lower it, or remove run.checkpoint_every",
+        f64::from(*deaf) / 1e3
+    )]
+    Deaf {
+        /// The node.
+        node: u32,
+        /// The board.
+        board: &'static str,
+        /// The rate.
+        baud: u32,
+        /// The microseconds.
+        deaf: u32,
+        /// The fastest rate without a loss.
+        slow: u32,
     },
     /// A chip would refuse the blob.
     #[error("node {node}: {source}")]

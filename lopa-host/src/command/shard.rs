@@ -18,7 +18,8 @@ use super::{Failure, Lines, prepared};
 /// the data, with a checksum; if the table `links` has a key, that too, and then only you can read the files. It is flashed
 /// beside the image, which is the same on all chips. The command writes node-0.blob and so on, and budget.csv with the
 /// flash, RAM and line time that each node needs; it removes blobs left over from a larger network. If a node does not fit,
-/// nothing is written.
+/// or a board would lose bytes while it writes a checkpoint, nothing is written. With a board, the command also prints the
+/// years until checkpoints wear its flash out, if the board learns without a pause.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa shard network.toml --out blobs\n  \
                   lopa shard network.toml --out blobs --board pico\n  \
@@ -93,6 +94,13 @@ impl ShardCommand {
             if let Some(most) = budgets.max_by(|a, b| size(a).total_cmp(&size(b))) {
                 lines.add(what, format_args!("{} (node {})", value(most), most.node));
             }
+        }
+        if let Some((board, years)) = self.board.and_then(|board| {
+            let years = blobs.iter().filter_map(|blob| board.years(blob));
+            Some((board, years.min_by(f64::total_cmp)?))
+        }) {
+            let erases = board.flash.erases;
+            lines.add("flash lasts, years", format_args!("{years:.3} (rated for {erases} erases)"));
         }
         lines.add("results", self.out.display());
         lines.print()

@@ -279,8 +279,9 @@ impl FleetTable {
             if before.iter().any(|other| other.id == id) {
                 return wrong(format!("fleet.node: id {id} is given twice"));
             }
-            if before.iter().any(|other| other.port == node.port) {
-                return wrong(format!("fleet.node: port {:?} is given twice", node.port));
+            let Some(port) = &node.port else { continue };
+            if before.iter().any(|other| other.port.as_ref() == Some(port)) {
+                return wrong(format!("fleet.node: port {port:?} is given twice"));
             }
         }
         Ok(())

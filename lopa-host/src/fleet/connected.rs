@@ -68,8 +68,8 @@ impl Connected {
         let mut clients = BTreeMap::new();
         for node in 0..experiment.network.nodes {
             let own = table.node.iter().find(|own| own.id == node);
-            let own = own.ok_or(ConnectError::Missing(node))?;
-            let port = own.port.parse::<Port>();
+            let port = own.and_then(|own| own.port.as_deref());
+            let port = port.ok_or(ConnectError::Missing(node))?.parse::<Port>();
             let stream = port.and_then(|port| port.open(links.baud, Duration::ZERO));
             let stream = stream.map_err(|error| ConnectError::Port { node, error })?;
             clients.insert(node, switch.attach(node, stream));

@@ -69,16 +69,44 @@ fn the_command_agrees_with_the_boards_memory_maps() {
         let regions = regions(board);
         assert_eq!((regions["BLOB"], regions["KEPT"]), (board.blob, board.kept), "{name}");
         // One after the other, in whole erase units.
-        let image = regions["FLASH"];
-        assert_eq!(image.address + image.len, board.kept.address, "{name}");
-        assert_eq!(board.kept.address + board.kept.len, board.blob.address, "{name}");
+        let mut order = [regions["FLASH"], board.kept, board.blob];
+        order.sort_by_key(|region| region.address);
+        assert_eq!(order[0], regions["FLASH"], "{name}");
+        for pair in order.windows(2) {
+            assert_eq!(pair[0].address + pair[0].len, pair[1].address, "{name}");
+        }
         for number in [board.kept.address, board.kept.len, board.blob.address, board.blob.len] {
             assert_eq!(number % unit(board), 0, "{name}");
         }
-        // Two units for boots, two slots, each with a page of 32 bytes in front.
+        // Two units for boots, two slots, each with a block of 256 bytes in front.
         let slot = (board.kept.len / unit(board) - 2) / 2 * unit(board);
-        assert_eq!(board.checkpoint, slot as usize - 32, "{name}");
+        assert_eq!(board.checkpoint, slot as usize - 256, "{name}");
     }
+}
+
+#[test]
+fn checkpoints_of_the_nucleo_are_in_the_other_bank_than_its_program() {
+    // An erase stops the chip if it executes from the same bank, and its UARTs hold one byte.
+    let second = 0x0808_0000;
+    let board: Board = "nucleo-l476rg".parse().unwrap();
+    let image = regions(&board)["FLASH"];
+    assert!(image.address + image.len <= second && board.kept.address >= second, "{board:?}");
+}
+
+#[test]
+fn floats_are_never_computed_by_a_boot_rom() {
+    // Its routines round differently. Where they would be linked, embassy-rp has a feature.
+    for board in ["pico", "pico-2"] {
+        let manifest = text(format!("{board}/Cargo.toml"));
+        let line = manifest.lines().find(|line| line.starts_with("embassy-rp = "));
+        let line = line.unwrap_or_else(|| panic!("{board} has no embassy-rp"));
+        for feature in ["intrinsics", "rom-v2-intrinsics"] {
+            assert!(!line.contains(feature), "{board}: {line}");
+        }
+        assert!(!manifest.contains("embassy-rp/"), "{board} adds features of embassy-rp");
+    }
+    let shared = text("embassy-board/Cargo.toml");
+    assert!(!shared.contains("embassy-rp"), "the shared part selects features of embassy-rp");
 }
 
 #[test]
@@ -156,7 +184,7 @@ fn board_programs_are_short() {
         let files = fs::read_dir(source).expect("a board has sources");
         let lines = |path: PathBuf| text(path).lines().count();
         let count: usize = files.map(|file| lines(file.expect("a file").path())).sum();
-        assert!(count <= 150, "{} has {count} lines, more than 150", board.name);
+        assert!(count <= 300, "{} has {count} lines, more than 300", board.name);
     }
 }
 

@@ -9,7 +9,7 @@ use lopa_core::node::{Config, GtNode, Scratch};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 
-const UNIT: usize = 128;
+const UNIT: usize = 256;
 const N: usize = 17;
 /// Two units of boots, and two slots of four.
 const LEN: usize = (2 + 2 * 4) * UNIT;

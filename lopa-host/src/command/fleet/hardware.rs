@@ -179,7 +179,8 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::run(format!(
-        "no answer from nodes {silent:?}: check their power and their lines to this host"
+        "no answer from nodes {silent:?}: check their power and their lines to this host; a serial line of a board without \
+         a valid blob runs at 115200 baud, whatever links.baud says"
     )))
 }
 
