@@ -364,6 +364,63 @@ fn what_follows_an_error_on_a_line_is_read_at_once() {
     assert!(!host.0.borrow()[1].is_empty(), "the host has no answer");
 }
 
+/// A line that delivers noise for so many reads, without a pause.
+#[derive(Debug)]
+struct Flood(usize);
+
+impl embedded_io_async::ErrorType for Flood {
+    type Error = embedded_io_async::ErrorKind;
+}
+
+impl Read for Flood {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Self::Error> {
+        if self.0 == 0 {
+            std::future::pending::<()>().await;
+        }
+        self.0 -= 1;
+        bytes.fill(self.0 as u8);
+        Ok(bytes.len())
+    }
+}
+
+impl Write for Flood {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
+        Ok(bytes.len())
+    }
+
+    async fn flush(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// Counts its feeds.
+struct Fed(Rc<RefCell<usize>>);
+
+impl Watchdog for Fed {
+    fn feed(&mut self) {
+        *self.0.borrow_mut() += 1;
+    }
+}
+
+#[test]
+fn a_line_that_never_stops_does_not_keep_the_rest_waiting() {
+    const READS: usize = 10_000;
+    let words = blob(Seal::PLAIN);
+    let feeds = Rc::new(RefCell::new(0));
+    let board = Board {
+        links: [READS, 0, 0, 0, 0].map(Flood),
+        clock: Hands::default(),
+        light: Lamp,
+        watchdog: Fed(feeds.clone()),
+        flash: Flash { bytes: vec![0xff; 6 * 1024], works: true },
+    };
+    let (mut arena, mut desk) = ([0.0; 64], Box::new(Desk::new()));
+    let mut program = pin!(run(board, Blob::read(&words.0), &mut arena, &mut desk));
+    assert!(program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let feeds = *feeds.borrow();
+    assert!(feeds > READS / 100, "the watchdog was fed {feeds} times");
+}
+
 #[cfg(feature = "encrypt")]
 mod keyed {
     use super::*;
