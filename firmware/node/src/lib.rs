@@ -34,7 +34,7 @@ mod store;
 
 pub use board::{Board, Clock, Mapped, Watchdog};
 pub use panic::last_words;
-pub use program::{Desk, Refusal, run};
+pub use program::{Desk, NoNode, Refusal, run};
 pub use store::{BLOCK, PAGE, Store, StoreError};
 
 use lopa_core::blob::Capacity;

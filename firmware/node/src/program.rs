@@ -85,7 +85,8 @@ impl From<Refusal> for Trouble {
 }
 
 /// Stands in for a node that does not start.
-struct NoNode;
+#[derive(Debug, Clone, Copy)]
+pub struct NoNode;
 
 impl Learner for NoNode {
     fn state(&self) -> State<'_> {

@@ -8,7 +8,7 @@ mod write;
 
 pub(crate) use error::more_room;
 pub use error::{BlobError, SetName};
-pub use read::{Blob, BlobNode, BlobScratch};
+pub use read::{Blob, BlobNode, BlobScratch, SlicedNode};
 pub use write::write;
 
 use crate::exchange::Timing;

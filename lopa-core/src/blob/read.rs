@@ -15,7 +15,10 @@ use crate::wire::Identity;
 use crate::wire::seal::Checksum;
 
 /// A node built from a blob, with its vectors in memory that it was given.
-pub type BlobNode<'a, 'm> = Node<AnyProblem<'a>, &'m mut [f32], &'m mut [f32], &'m mut [f32]>;
+pub type BlobNode<'a, 'm> = SlicedNode<'m, AnyProblem<'a>>;
+
+/// A node on a problem of one type, with its vectors in memory that it was given.
+pub type SlicedNode<'m, P> = Node<P, &'m mut [f32], &'m mut [f32], &'m mut [f32]>;
 
 /// Its scratch.
 pub type BlobScratch<'m> = Scratch<&'m mut [f32], &'m mut [f32]>;
@@ -238,6 +241,29 @@ impl<'a> Blob<'a> {
         &self,
         memory: &'m mut [f32],
     ) -> Result<(BlobNode<'a, 'm>, BlobScratch<'m>), BlobError> {
+        self.build_for(self.problem, memory)
+    }
+
+    /// [`Blob::build`] for the blob's problem as a type of its own, so that an image need not contain the others:
+    ///
+    /// ```
+    /// # use lopa_core::blob::{Blob, BlobError};
+    /// use lopa_core::problems::AnyProblem;
+    /// # fn example(blob: Blob<'_>, memory: &mut [f32]) -> Result<(), BlobError> {
+    /// if let AnyProblem::Logistic(problem) = blob.problem() {
+    ///     let (node, scratch) = blob.build_for(problem, memory)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Refuses too little memory, and a problem with other dimensions than the blob's.
+    pub fn build_for<'m, P: Problem>(
+        &self,
+        problem: P,
+        memory: &'m mut [f32],
+    ) -> Result<(SlicedNode<'m, P>, BlobScratch<'m>), BlobError> {
         let (needed, room) = (self.floats(), memory.len());
         let Dimensions { outer, inner, workspace } = self.dimensions();
         let tracked = if self.scheme() == Scheme::GradientTracking { outer } else { 0 };
@@ -257,7 +283,7 @@ impl<'a> Blob<'a> {
             Start::Vector(x0) => x.iter_mut().zip(x0).for_each(|(x, x0)| *x = *x0),
         }
         let buffers = Buffers { x, y, z, theta, v, delta };
-        let node = Node::new(self.problem, self.scheme(), self.config(), buffers);
+        let node = Node::new(problem, self.scheme(), self.config(), buffers);
         Ok((node.map_err(BlobError::Node)?, scratch))
     }
 }
