@@ -77,18 +77,18 @@ for target in "${targets[@]}"; do
 done
 [ ${#missing[@]} -eq 0 ] || rustup target add "${missing[@]}"
 if ! command -v qemu-system-arm >/dev/null || ! command -v qemu-system-riscv32 >/dev/null ||
-  ! command -v arm-none-eabi-gcc >/dev/null; then
+  ! command -v arm-none-eabi-gcc >/dev/null || ! command -v cmake >/dev/null; then
   sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
   if command -v apt-get >/dev/null; then
     $sudo apt-get update -qq
-    # Without recommended packages: they pull in desktops and conflict with newer qemu-utils. GCC compiles exported C headers
-    # for chips; its C library is not needed.
+    # Without recommended packages: they pull in desktops and conflict with newer qemu-utils. GCC and CMake build C
+    # for chips; a C library is not needed.
     DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends \
-      qemu-system-arm qemu-system-misc gcc-arm-none-eabi >/dev/null
+      qemu-system-arm qemu-system-misc gcc-arm-none-eabi cmake make >/dev/null
   elif command -v brew >/dev/null; then
-    brew install qemu arm-none-eabi-gcc
+    brew install qemu arm-none-eabi-gcc cmake
   else
-    echo "Install QEMU with qemu-system-arm and qemu-system-riscv32, and arm-none-eabi-gcc, then run this again." >&2
+    echo "Install QEMU with qemu-system-arm and qemu-system-riscv32, arm-none-eabi-gcc and CMake, then run this again." >&2
     exit 1
   fi
 fi
@@ -169,6 +169,9 @@ firmware() {
 
   step "Tests of the node program"
   (cd firmware && cargo test --locked -p lopa-node --features encrypt)
+
+  step "Tests of the library for C"
+  (cd firmware && cargo test --locked -p lopa-c)
 }
 beside firmware
 

@@ -24,7 +24,7 @@ const PAINT: [u8; 4] = 0xdead_beef_u32.to_le_bytes();
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../firmware/node/docs/budgets.md");
 
 /// The bytes of RAM in use before the program starts.
-fn statics(image: &Path) -> usize {
+pub fn statics(image: &Path) -> usize {
     let file = fs::read(image).expect("the image was built");
     let header = FileHeader32::<Endianness>::parse(&*file).expect("a 32-bit ELF file");
     let endian = header.endian().expect("an endianness");
@@ -41,16 +41,23 @@ fn ring(image: &Path) -> Emulated {
     let prepared = keys::ring(ROUNDS, Some(&key));
     let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
     let mut boards = Emulated::new(image, &layout.blobs, None).unwrap();
-    let paint = PAINT.repeat(STACK.len() / 4);
-    (0..NODES).for_each(|node| fs::write(boards.folder(node).join("paint.bin"), &paint).unwrap());
-    let painted = format!("loader,file=paint.bin,addr={:#x},force-raw=on", STACK.start);
-    let monitor = ["-device", &painted, "-monitor", "unix:monitor,server=on,wait=off"];
-    boards.tell_emulators(&monitor);
+    paint(&mut boards);
     boards
 }
 
+/// Has the stacks of boards painted when they start, and their memory inspected later.
+pub fn paint(boards: &mut Emulated) {
+    let paint = PAINT.repeat(STACK.len() / 4);
+    for node in 0..boards.len() as u32 {
+        fs::write(boards.folder(node).join("paint.bin"), &paint).unwrap();
+    }
+    let painted = format!("loader,file=paint.bin,addr={:#x},force-raw=on", STACK.start);
+    let monitor = ["-device", &painted, "-monitor", "unix:monitor,server=on,wait=off"];
+    boards.tell_emulators(&monitor);
+}
+
 /// The largest stack that a board has used.
-fn stack(boards: &Emulated, node: u32) -> usize {
+pub fn stack(boards: &Emulated, node: u32) -> usize {
     let own = boards.folder(node);
     let mut monitor = UnixStream::connect(own.join("monitor")).expect("a monitor");
     let (at, len) = (STACK.start, STACK.len());
@@ -65,14 +72,14 @@ fn stack(boards: &Emulated, node: u32) -> usize {
 }
 
 /// A row of the page by name: the measured value and the limit.
-fn row(page: &str, name: &str) -> (usize, usize) {
+pub fn row(page: &str, name: &str) -> (usize, usize) {
     let number = |cell: &str| cell.trim().replace(',', "").parse().ok();
     let found = page.lines().find_map(|line| {
         let cells: Vec<&str> = line.split('|').collect();
         let [_, what, measured, most, _] = cells[..] else { return None };
         (what.trim() == name).then_some((number(measured)?, number(most)?))
     });
-    found.unwrap_or_else(|| panic!("no row {name:?} in {PAGE}"))
+    found.unwrap_or_else(|| panic!("the page has no row {name:?}"))
 }
 
 #[test]

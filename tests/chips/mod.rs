@@ -1,10 +1,10 @@
 //! Programs for chips: their bits, their costs, their budgets, and the proof that they cannot panic.
 
 mod boards;
-mod budgets;
+pub mod budgets;
 mod ciphers;
 mod cost;
-mod emulator;
+pub mod emulator;
 mod exported;
 mod panic_free;
 mod same_bits;

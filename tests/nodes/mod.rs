@@ -1,6 +1,7 @@
 //! The node program on emulated boards: real firmware, real serial lines, the same bits as on a host.
 
 mod accidents;
+mod c;
 mod direct;
 pub mod keys;
 mod learning;
