@@ -12,7 +12,7 @@ use lopa_host::network::Faults;
 
 use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
 use crate::chips::budgets::{paint, row, stack, statics};
-use crate::chips::emulator::{CORTEX_M4F, flash};
+use crate::chips::emulator::{CORTEX_M4F, TARGETS, flash};
 
 const ROUNDS: u64 = 200;
 /// Features of the problem in this module's tests, and of the memory that the example has.
@@ -40,8 +40,9 @@ fn built() -> PathBuf {
         let page = fs::read_to_string(PAGE).unwrap();
         let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
         let commands: Vec<&str> = blocks.flat_map(str::lines).collect();
-        assert!(commands.len() == 7 && commands[6].starts_with("cargo test"), "{commands:?}");
-        commands[..6].iter().for_each(|command| drop(shell(command)));
+        assert!(commands.len() == 8 && commands[6].starts_with("cargo test"), "{commands:?}");
+        let own = |command: &&&str| !command.starts_with("cargo test");
+        commands.iter().filter(own).for_each(|command| drop(shell(command)));
         *built = true;
     }
     root().join("firmware/target/c")
@@ -106,29 +107,136 @@ fn the_installed_package_makes_the_same_image() {
     assert_eq!(own, packaged);
 }
 
-#[test]
-#[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
-fn the_library_has_no_variables_and_no_reachable_panic_and_needs_nothing() {
-    let archive = built().join("installed/lib/liblopa.a");
-    let archive = archive.display();
-    // All functions of the header at once, and no other library: what is missing, the linker names. That is also how a panic
-    // would show, because the panic handler calls a function that does not exist.
+/// Links all functions of the header at once, and no other library: what is missing, the linker names. That is also how a
+/// panic would show, because the panic handler calls a function that does not exist.
+fn link_all(archive: &Path) -> Result<PathBuf, String> {
     let header = fs::read_to_string(root().join("firmware/c/include/lopa.h")).unwrap();
     let declared = header.lines().filter(|line| !line.starts_with([' ', '#', '/']));
-    let name = |line: &'_ str| -> Option<String> {
-        let from = line.find("lopa_")?;
-        Some(line[from..].split('(').next()?.to_owned())
-    };
+    let name = |line: &str| Some(line[line.find("lopa_")?..].split('(').next()?.to_owned());
     let names: Vec<String> = declared.filter_map(name).collect();
     assert!(names.len() >= 18, "{names:?}");
-    let all: String = names.iter().map(|name| format!("-Wl,-u,{name} ")).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let image = folder.path().join("all");
-    shell(&format!(
-        "arm-none-eabi-gcc -nostdlib -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Wl,--gc-sections \
-         -Wl,-e,lopa_node_init {all} {archive} -o {}",
-        image.display()
-    ));
+    // The linker that comes with Rust, which knows every chip.
+    let sysroot = shell("rustc --print sysroot");
+    let host = shell("rustc -vV | sed -n 's/^host: //p'");
+    let linker = format!("{}/lib/rustlib/{}/bin/rust-lld", sysroot.trim(), host.trim());
+    let image = archive.with_file_name("all");
+    let mut command = Command::new(linker);
+    command.args(["-flavor", "gnu", "--gc-sections", "-e", "lopa_node_init", "-o"]).arg(&image);
+    command.args(names.iter().flat_map(|name| ["-u", name]));
+    let output = command.arg(archive).output().unwrap();
+    match output.status.success() {
+        true => Ok(image),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+#[test]
+#[ignore = "needs the chip targets and CMake: tests/run.sh runs it"]
+fn the_library_has_no_variables_and_no_reachable_panic_and_needs_nothing() {
+    let archive = built().join("installed/lib/liblopa.a");
+    let image = link_all(&archive).unwrap_or_else(|error| panic!("{error}"));
     assert!(flash::bytes(&image) > 30_000);
     assert_eq!(statics(&image), 0, "bytes of variables");
+}
+
+#[test]
+#[ignore = "needs the chip targets and CMake: tests/run.sh runs it"]
+fn the_same_holds_for_every_chip_with_all_features() {
+    for target in TARGETS {
+        let folder = root().join("firmware/target/c-all").join(target);
+        let (folder, cargo) = (folder.display(), root().join("firmware/target/c-all/cargo"));
+        shell(&format!(
+            "cmake -S firmware/c -B {folder} -DLOPA_RUST_TARGET={target} -DLOPA_CARGO_FOLDER={} \
+             '-DLOPA_FEATURES=all-problems;encrypt;integer' && cmake --build {folder}",
+            cargo.display()
+        ));
+        let archive = cargo.join(target).join("release/liblopa.a");
+        let image = link_all(&archive).unwrap_or_else(|error| panic!("{target}: {error}"));
+        assert_eq!(statics(&image), 0, "bytes of variables on {target}");
+    }
+}
+
+/// Configures a project that has stand-ins for a build system's functions, and returns what it printed or the error.
+fn configured(stubs: &str, package: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let package = root().join("firmware/c").join(package);
+    let project = format!(
+        "cmake_minimum_required(VERSION 3.21)\nproject(stub LANGUAGES NONE)\n{stubs}\n\
+         add_subdirectory({:?} package)\n\
+         get_directory_property(target DIRECTORY {:?} DEFINITION LOPA_RUST_TARGET)\n\
+         get_directory_property(features DIRECTORY {:?} DEFINITION LOPA_FEATURES)\n\
+         message(STATUS \"chosen: ${{target}} ${{features}}\")\n",
+        package, package, package
+    );
+    fs::write(folder.path().join("CMakeLists.txt"), project).unwrap();
+    let mut cmake = Command::new("cmake");
+    let output = cmake.args(["-S", ".", "-B", "b"]).current_dir(folder.path()).output().unwrap();
+    let texts =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    let [printed, errors] = texts;
+    if !output.status.success() {
+        // CMake wraps lines.
+        return Err(errors.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    let chosen = printed.lines().find_map(|line| line.strip_prefix("-- chosen: "));
+    Ok(chosen.expect("printed").trim().to_owned())
+}
+
+#[test]
+#[ignore = "needs CMake: tests/run.sh runs it"]
+fn packages_for_zephyr_and_esp_idf_choose_the_target() {
+    let zephyr = |set: &str| {
+        let stubs = "function(zephyr_link_libraries)\nendfunction()\nfunction(zephyr_include_directories)\nendfunction()";
+        configured(&format!("{stubs}\nset(CONFIG_LOPA y)\n{set}"), "zephyr")
+    };
+    let chosen = |set: &str| zephyr(set).unwrap_or_else(|error| panic!("{set}: {error}"));
+    assert_eq!(chosen("set(CONFIG_CPU_CORTEX_M0PLUS y)"), "thumbv6m-none-eabi");
+    let m4 =
+        "set(CONFIG_CPU_CORTEX_M4 y)\nset(CONFIG_LOPA_ALL_PROBLEMS y)\nset(CONFIG_LOPA_ENCRYPT y)";
+    assert_eq!(chosen(m4), "thumbv7em-none-eabi all-problems;encrypt");
+    let fpu = "set(CONFIG_FPU y)\nset(CONFIG_FP_HARDABI y)";
+    let m33 = format!("set(CONFIG_CPU_CORTEX_M33 y)\n{fpu}");
+    assert_eq!(chosen(&m33), "thumbv8m.main-none-eabihf");
+    assert_eq!(chosen("set(CONFIG_RISCV y)"), "riscv32imc-unknown-none-elf");
+    assert!(zephyr("set(CONFIG_X86 y)").unwrap_err().contains("no Rust target is known"));
+
+    let idf = |chip: &str| {
+        let stubs = "add_library(component INTERFACE)\nset(COMPONENT_LIB component)\n\
+                     function(idf_component_register)\nendfunction()";
+        configured(&format!("{stubs}\nset(IDF_TARGET {chip})"), "esp-idf/lopa")
+    };
+    assert_eq!(idf("esp32c3").unwrap(), "riscv32imc-unknown-none-elf");
+    assert!(idf("esp32s3").unwrap_err().contains("not supported here yet"));
+}
+
+#[test]
+#[ignore = "needs the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
+fn the_arduino_library_has_its_files_in_place() {
+    let built = built();
+    let library = built.join("../arduino/lopa");
+    let archive = fs::read(library.join("src/cortex-m4/fpv4-sp-d16-hard/liblopa.a")).unwrap();
+    assert!(archive == fs::read(built.join("installed/lib/liblopa.a")).unwrap());
+    let header = fs::read(library.join("src/lopa.h")).unwrap();
+    assert!(header == fs::read(root().join("firmware/c/include/lopa.h")).unwrap());
+    let properties = fs::read_to_string(library.join("library.properties")).unwrap();
+    // Those that the specification requires, and the version of the crate.
+    for name in [
+        "name",
+        "author",
+        "maintainer",
+        "sentence",
+        "paragraph",
+        "category",
+        "url",
+        "architectures",
+    ] {
+        let start = format!("{name}=");
+        assert!(
+            properties.lines().any(|line| line.len() > start.len() && line.starts_with(&start))
+        );
+    }
+    assert!(properties.contains(concat!("version=", env!("CARGO_PKG_VERSION"), "\n")));
+    let manifest = fs::read_to_string(root().join("firmware/c/library.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
 }
