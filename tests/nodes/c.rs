@@ -7,10 +7,12 @@ use std::sync::Mutex;
 
 use lopa_core::footprint::Footprint;
 use lopa_core::node::Scheme;
+use lopa_core::wire::Cause;
 use lopa_host::chips::EMULATED;
+use lopa_host::fleet::{Emulated, Layout, Silence, patient};
 use lopa_host::network::Faults;
 
-use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
+use super::{PATIENT, assert_simulated_bits, described, fleet, logistic, prepared, run};
 use crate::chips::budgets::{paint, row, stack, statics};
 use crate::chips::emulator::{CORTEX_M4F, TARGETS, flash};
 
@@ -139,20 +141,53 @@ fn the_library_has_no_variables_and_no_reachable_panic_and_needs_nothing() {
     assert_eq!(statics(&image), 0, "bytes of variables");
 }
 
+/// Builds the library for a chip, and links all of it.
+fn linked(target: &str, features: &str) -> Result<PathBuf, String> {
+    let folder = root().join("firmware/target/c-all");
+    let (own, cargo) = (folder.join(target), folder.join("cargo"));
+    let (own, place) = (own.display(), cargo.display());
+    shell(&format!(
+        "cmake -S firmware/c -B {own} -DLOPA_RUST_TARGET={target} -DLOPA_CARGO_FOLDER={place} \
+         '-DLOPA_FEATURES={features}' && cmake --build {own}"
+    ));
+    link_all(&cargo.join(target).join("release/liblopa.a"))
+}
+
 #[test]
 #[ignore = "needs the chip targets and CMake: tests/run.sh runs it"]
 fn the_same_holds_for_every_chip_with_all_features() {
     for target in TARGETS {
-        let folder = root().join("firmware/target/c-all").join(target);
-        let (folder, cargo) = (folder.display(), root().join("firmware/target/c-all/cargo"));
-        shell(&format!(
-            "cmake -S firmware/c -B {folder} -DLOPA_RUST_TARGET={target} -DLOPA_CARGO_FOLDER={} \
-             '-DLOPA_FEATURES=all-problems;encrypt;integer' && cmake --build {folder}",
-            cargo.display()
-        ));
-        let archive = cargo.join(target).join("release/liblopa.a");
-        let image = link_all(&archive).unwrap_or_else(|error| panic!("{target}: {error}"));
+        let image = linked(target, "all-problems;encrypt;integer");
+        let image = image.unwrap_or_else(|error| panic!("{target}: {error}"));
         assert_eq!(statics(&image), 0, "bytes of variables on {target}");
+    }
+    let error = linked(CORTEX_M4F.target, "planted").expect_err("it must not link");
+    assert!(error.contains("undefined symbol: lopa_a_panic_is_reachable"), "{error}");
+}
+
+#[test]
+#[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
+fn a_node_in_c_reports_a_refused_blob() {
+    let blobs =
+        |file: &str| Layout::new(&prepared(file), None, patient(PATIENT, false)).unwrap().blobs;
+    let file = described(1, "path", 30);
+    let sound = blobs(&file).concat();
+    let mut torn = sound.clone();
+    torn[200] ^= 1;
+    let large = blobs(&file.replace("features = 24", "features = 25")).concat();
+    let mut board = Emulated::new(&built().join("node"), &[sound], None).unwrap();
+    for (blob, cause, numbers, logged) in [
+        (vec![0; 64], Cause::NoBlob, (0, 0), "not a blob"),
+        (torn, Cause::Corrupt, (0, 0), "checksum is wrong"),
+        (large, Cause::Floats, (200, 192), "lopa_node_size returns the bytes"),
+    ] {
+        board.flash(0, &blob).unwrap();
+        let Err(Silence::Refused { trouble, .. }) = board.start(0).unwrap().status() else {
+            panic!("the node accepted this: {logged}")
+        };
+        assert_eq!((trouble.cause, (trouble.needed, trouble.found)), (cause, numbers));
+        assert!(board.log(0).contains(logged), "{}", board.log(0));
+        board.kill(0);
     }
 }
 

@@ -289,6 +289,8 @@ pub unsafe extern "C" fn lopa_node_pause(node: *mut LopaNode, paused: bool) -> i
 /// `node` is null or from lopa_node_init(), and not in use elsewhere.
 #[unsafe(no_mangle)] // See the module.
 pub unsafe extern "C" fn lopa_node_round(node: *mut LopaNode) -> u64 {
+    #[cfg(feature = "planted")]
+    core::hint::black_box([0_u8, 1][core::hint::black_box(1)]);
     // SAFETY: promised by the caller.
     unsafe { self::node(node) }.map_or(0, |node| node.round())
 }
