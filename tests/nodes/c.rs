@@ -102,6 +102,26 @@ fn the_self_test_notices_an_fpu_that_changes_bits() {
 
 #[test]
 #[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
+fn the_self_test_notices_float_routines_that_change_bits() {
+    let folder = "firmware/target/c-m0";
+    shell(&format!(
+        "cmake -S firmware/c/example -B {folder} -DCMAKE_TOOLCHAIN_FILE=$PWD/firmware/c/cmake/cortex-m0.cmake && \
+         cmake --build {folder} --target self-test flushing"
+    ));
+    let printed = |program: &str| {
+        // A Cortex-M3, which runs the code for a Cortex-M0.
+        shell(&format!(
+            "qemu-system-arm -M mps2-an385 -display none -serial none -monitor none \
+             -semihosting-config enable=on,target=native -kernel {folder}/{program}"
+        ))
+    };
+    let (sound, flushing) = (printed("self-test"), printed("flushing"));
+    assert!(sound.starts_with("as it starts: no error\n"), "{sound}");
+    assert!(flushing.starts_with("as it starts: floats are not IEEE 754"), "{flushing}");
+}
+
+#[test]
+#[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
 fn the_installed_package_makes_the_same_image() {
     let built = built();
     let images = [built.join("node"), built.join("packaged/node")];

@@ -2,6 +2,7 @@
 #include "board.h"
 #include "lopa.h"
 
+#ifdef __ARM_FP
 static int32_t with(uint32_t setting)
 {
     __asm volatile("vmsr fpscr, %0" ::"r"(setting) : "memory");
@@ -9,6 +10,13 @@ static int32_t with(uint32_t setting)
     __asm volatile("vmsr fpscr, %0" ::"r"(0) : "memory");
     return result;
 }
+#else
+static int32_t with(uint32_t setting)
+{
+    /* Without an FPU there is nothing to set. */
+    return setting == 0 ? lopa_self_test() : LOPA_ERROR_FLOATS;
+}
+#endif
 
 int main(void)
 {
