@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lopa_core::footprint::Footprint;
 use lopa_core::node::Scheme;
@@ -34,10 +34,18 @@ fn shell(command: &str) -> String {
     texts[0].clone().into_owned()
 }
 
+/// Whether the page's commands have run. All builds share cargo's folder, where one library replaces the other: one at a time.
+fn alone() -> MutexGuard<'static, bool> {
+    static BUILT: Mutex<bool> = Mutex::new(false);
+    BUILT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where cargo builds, as the page's commands have it.
+const CARGO: &str = "firmware/target/c/lopa/cargo";
+
 /// Runs the page's commands, except for this test's own, and returns the folder that they build in.
 fn built() -> PathBuf {
-    static BUILT: Mutex<bool> = Mutex::new(false);
-    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut built = alone();
     if !*built {
         let page = fs::read_to_string(PAGE).unwrap();
         let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -103,11 +111,13 @@ fn the_self_test_notices_an_fpu_that_changes_bits() {
 #[test]
 #[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
 fn the_self_test_notices_float_routines_that_change_bits() {
-    let folder = "firmware/target/c-m0";
+    let (folder, alone) = ("firmware/target/c-m0", alone());
     shell(&format!(
-        "cmake -S firmware/c/example -B {folder} -DCMAKE_TOOLCHAIN_FILE=$PWD/firmware/c/cmake/cortex-m0.cmake && \
+        "cmake -S firmware/c/example -B {folder} -DLOPA_CARGO_FOLDER=$PWD/{CARGO} \
+         -DCMAKE_TOOLCHAIN_FILE=$PWD/firmware/c/cmake/cortex-m0.cmake && \
          cmake --build {folder} --target self-test flushing"
     ));
+    drop(alone);
     let printed = |program: &str| {
         // A Cortex-M3, which runs the code for a Cortex-M0.
         shell(&format!(
@@ -163,14 +173,13 @@ fn the_library_has_no_variables_and_no_reachable_panic_and_needs_nothing() {
 
 /// Builds the library for a chip, and links all of it.
 fn linked(target: &str, features: &str) -> Result<PathBuf, String> {
-    let folder = root().join("firmware/target/c-all");
-    let (own, cargo) = (folder.join(target), folder.join("cargo"));
-    let (own, place) = (own.display(), cargo.display());
+    let _alone = alone();
+    let own = format!("firmware/target/c-all/{target}");
     shell(&format!(
-        "cmake -S firmware/c -B {own} -DLOPA_RUST_TARGET={target} -DLOPA_CARGO_FOLDER={place} \
+        "cmake -S firmware/c -B {own} -DLOPA_RUST_TARGET={target} -DLOPA_CARGO_FOLDER=$PWD/{CARGO} \
          '-DLOPA_FEATURES={features}' && cmake --build {own}"
     ));
-    link_all(&cargo.join(target).join("release/liblopa.a"))
+    link_all(&root().join(CARGO).join(target).join("release/liblopa.a"))
 }
 
 #[test]
