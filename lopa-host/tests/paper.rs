@@ -191,6 +191,7 @@ fn asides_are_shown_but_do_not_count() {
     let section = fs::read_to_string(folder.join("section.md")).unwrap();
     whole(&dir.path().join("o"), &all);
     whole(&folder, &section);
+    again(dir.path(), &folder);
     for part in [
         "| [a \\[is\\] \\| better](#my-own) | nowhere | a factor of 1 | undecided | nothing differs |",
         "\n**Verdict: undecided** (whole form, 3 seeds).\n\nnothing differs\n\n",
@@ -201,6 +202,46 @@ fn asides_are_shown_but_do_not_count() {
     ] {
         assert!(all.contains(part), "{part} is not in\n{all}");
     }
+}
+
+/// Judges a study again without a run: the same rules write the same files, others what they find, and what does not fit
+/// is refused.
+fn again(dir: &Path, folder: &Path) {
+    let call = ["paper", "my own.toml", "--again", "--out", "o"];
+    let kept = ["records.csv", "seconds.csv", "run.json", "study.json", "section.md", "tune.csv"];
+    let read = || kept.map(|file| fs::read_to_string(folder.join(file)).unwrap());
+    let before = read();
+    let output = lopa(dir, &call);
+    assert!(output.status.success(), "{}", said(&output));
+    for (file, [before, after]) in kept.iter().zip(before.iter().zip(&read()).map(|(a, b)| [a, b]))
+    {
+        assert!(before == after, "{file} was\n{before}\nand is\n{after}");
+    }
+    let other = OWN.replace("than = \"a, K = 9\" }]", "than = \"b, K = 9\" }]");
+    assert_ne!(other, OWN);
+    fs::write(dir.join("my own.toml"), other).unwrap();
+    let output = lopa(dir, &call);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("a, K = 9 is better than b, K = 9"), "{printed}{}", said(&output));
+    assert_eq!(read()[..3], before[..3], "what was measured");
+    for (text, what) in [
+        (OWN.replace("nodes = 4", "nodes = 5"), "another set-up"),
+        (
+            OWN.replace("figures = [\"outer_loss\"]", "figures = [\"consensus\"]"),
+            "has no consensus",
+        ),
+    ] {
+        fs::write(dir.join("my own.toml"), text).unwrap();
+        let output = lopa(dir, &call);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains(what), "{}", said(&output));
+    }
+    fs::write(dir.join("my own.toml"), OWN).unwrap();
+    let records = before[0].replacen('1', "2", 1);
+    fs::write(folder.join("records.csv"), records).unwrap();
+    assert!(said(&lopa(dir, &call)).contains("is not what study.json says"));
+    fs::remove_file(folder.join("records.csv")).unwrap();
+    assert!(said(&lopa(dir, &call)).contains("records.csv: No such file"));
 }
 
 #[test]

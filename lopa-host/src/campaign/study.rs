@@ -83,8 +83,27 @@ impl Plan {
         observe: impl Fn(Progress) + Sync,
     ) -> Result<Option<Measured>, CampaignError> {
         let Some(searches) = self.tune(stop, &observe)? else { return Ok(None) };
-        let Some((results, labels)) = self.measure(stop, &observe)? else { return Ok(None) };
+        let Some(results) = self.measure(stop, &observe)? else { return Ok(None) };
+        let labels = self.dealt()?;
         Ok(Some(Measured { arms: self.arms, searches, results, labels }))
+    }
+
+    /// The labels of the nodes of every case, if they are wanted: those of its first arm on its first seed.
+    ///
+    /// # Errors
+    /// Names the arm, and says what is wrong with its file or its data.
+    pub fn dealt(&self) -> Result<Vec<Figure>, CampaignError> {
+        let (mut labels, mut cases) = (Vec::new(), Vec::new());
+        for arm in self.arms.iter().filter(|_| self.labels) {
+            if !cases.contains(&&arm.case) {
+                let prepared = Prepared::new(arm.experiment.clone());
+                let prepared =
+                    prepared.map_err(|error| CampaignError::from(error).of(&arm.name))?;
+                labels.extend(dealt(&prepared, &arm.case, cases.len()));
+                cases.push(&arm.case);
+            }
+        }
+        Ok(labels)
     }
 
     /// Gives every arm the best step sizes of a search, for each of its seeds.
@@ -119,15 +138,15 @@ impl Plan {
         Ok(Some(found))
     }
 
-    /// Runs every arm on every seed; labels are those of a case's first arm on its first seed.
+    /// Runs every arm on every seed.
     fn measure(
         &self,
         stop: &AtomicBool,
         observe: &(impl Fn(Progress) + Sync),
-    ) -> Result<Option<(Results, Vec<Figure>)>, CampaignError> {
+    ) -> Result<Option<Results>, CampaignError> {
         let rounds: u64 = self.arms.iter().map(|arm| arm.experiment.run.iterations).sum();
         let all = rounds * u64::from(self.seeds);
-        let (mut results, mut labels, mut cases) = (Results::new(), Vec::new(), Vec::new());
+        let mut results = Results::new();
         let options = Options { stop: Some(stop), ..Options::default() };
         let mut before = 0;
         for arm in &self.arms {
@@ -138,10 +157,6 @@ impl Plan {
                     experiment.algorithm = found.clone();
                 }
                 let prepared = Prepared::new(experiment).map_err(wrong)?;
-                if self.labels && !cases.contains(&&arm.case) {
-                    labels.extend(dealt(&prepared, &arm.case, cases.len()));
-                    cases.push(&arm.case);
-                }
                 let tick = |round| {
                     observe(Progress { what: "rounds", done: before + round, all });
                 };
@@ -155,7 +170,7 @@ impl Plan {
             }
             results.insert(arm.name.clone(), records);
         }
-        Ok(Some((results, labels)))
+        Ok(Some(results))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use lopa_host::campaign::{Arm, Measured, Plan, Progress};
-use lopa_host::paper::{self, Account, Machine, Mode, STUDIES, Study};
+use lopa_host::paper::{self, Account, Earlier, Machine, Mode, STUDIES, Study};
 use lopa_host::report::{Outputs, Table};
 
 use super::{Failure, Threads, interrupts, print, progress, tell};
@@ -19,6 +19,7 @@ use super::{Failure, Threads, interrupts, print, progress, tell};
 #[command(
     after_help = "Examples:\n  lopa paper list\n  lopa paper hyper-mnist --data data --out results\n  \
                         lopa paper all --quick --data data --out results\n  \
+                        lopa paper all --again --out results\n  \
                         lopa paper all --controls\n\n\
                         Get the data with lopa data fetch mnist (and covtype, and cifar10), or put the originals in folders of these names."
 )]
@@ -37,6 +38,9 @@ pub(crate) struct Paper {
     /// Runs the studies' negative controls instead: set-ups in which their rules must say no. They need no data.
     #[arg(long, conflicts_with_all = ["out", "quick", "seeds"])]
     controls: bool,
+    /// Judges what earlier runs in --out measured again, with the rules, notes and figures of now. Nothing is run.
+    #[arg(long, conflicts_with_all = ["controls", "seeds"])]
+    again: bool,
     /// Number of seeds [default: those of each study].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
@@ -74,7 +78,10 @@ impl Paper {
             let study = Study::parse(text).map_err(wrong)?;
             let mut plan = study.plan(mode, Some(&self.data)).map_err(wrong)?;
             plan.seeds = self.seeds.unwrap_or(plan.seeds);
-            plan.arms.iter().try_for_each(there)?;
+            // Of an earlier run only the labels are drawn from the data.
+            if plan.labels || !self.again {
+                plan.arms.iter().try_for_each(there)?;
+            }
             studies.push((name, call, study, plan));
         }
         for (name, ..) in &studies {
@@ -86,12 +93,23 @@ impl Paper {
         let mut left_out = Vec::new();
         let here = Machine::here();
         for (name, call, study, plan) in studies {
-            let outputs = Outputs::new(out.join(name)).map_err(Failure::input)?;
-            let began = Instant::now();
-            let seeds = plan.seeds;
-            let measured = measure(name, plan, stop)?;
-            let promised = if self.quick { None } else { promised(name, &study, seeds, stop)? };
-            let machine = here.since(began);
+            let folder = out.join(name);
+            let earlier = if self.again {
+                let wrong = |error| Failure::input(format!("{name}: {error}"));
+                Some(study.earlier(mode, plan.clone(), &folder).map_err(wrong)?)
+            } else {
+                None
+            };
+            let outputs = Outputs::new(folder).map_err(Failure::input)?;
+            let Earlier { measured, machine, options } = match earlier {
+                Some(earlier) => earlier,
+                None => {
+                    let began = Instant::now();
+                    let measured = measure(name, plan, stop)?;
+                    Earlier { measured, machine: here.since(began), options: options.clone() }
+                }
+            };
+            let promised = if self.quick { None } else { promised(name, &study, &measured, stop)? };
             let (study, options, measured) = (&study, &options[..], &measured);
             let account = Account { name, call, options, study, mode, measured, promised, machine };
             account.write(&outputs)?;
@@ -192,10 +210,11 @@ fn measure(name: &str, plan: Plan, stop: &AtomicBool) -> Result<Measured, Failur
 fn promised(
     name: &str,
     study: &Study,
-    seeds: u16,
+    measured: &Measured,
     stop: &AtomicBool,
 ) -> Result<Option<Table>, Failure> {
-    let table = study.promised(seeds, stop);
+    let seeds = measured.results.values().map(Vec::len).max().unwrap_or(0);
+    let table = study.promised(u16::try_from(seeds).unwrap_or(u16::MAX), stop);
     let table = table.map_err(|error| Failure::input(format!("{name}: {error}")))?;
     if stop.load(Ordering::Relaxed) { Err(stopped()) } else { Ok(table) }
 }

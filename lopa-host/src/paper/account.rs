@@ -53,6 +53,8 @@ struct Summary<'a> {
     asides: &'a [Finding],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     steps: Vec<Steps<'a>>,
+    /// A checksum of what was run.
+    setup: String,
     /// The SHA-256 of records.csv, which is too large to be kept everywhere.
     records: String,
     quick: bool,
@@ -251,6 +253,7 @@ impl Account<'_> {
             findings: &findings,
             asides: &asides,
             steps: steps.collect(),
+            setup: self.study.setup(self.mode),
             records: sha256(records.as_bytes()).unwrap_or_default(),
             quick: self.mode == Mode::Quick,
             seeds: self.seeds(),

@@ -38,6 +38,7 @@
 //! ```
 
 mod account;
+mod again;
 mod bounds;
 mod check;
 mod control;
@@ -57,6 +58,7 @@ mod testing;
 mod verdict;
 
 pub use account::Account;
+pub use again::{AgainError, Earlier};
 pub use bounds::BoundsError;
 pub use check::{Check, Sense};
 pub use control::{Blind, Control, ControlError};

@@ -4,6 +4,8 @@ use super::{Account, Finding, Mode, figures};
 use crate::algorithms::Key;
 use crate::campaign::{Arm, Measured};
 use crate::metrics::Metric;
+use crate::numerics::number;
+use crate::record::Record;
 use crate::report::{Provenance, Report, Table};
 use crate::words::counted;
 
@@ -76,8 +78,23 @@ pub(super) fn notes(account: &Account<'_>) -> Vec<String> {
         if lost > 0 {
             notes.push(format!("{arm} diverged on {lost} of {} seeds.", records.len()));
         }
+        for (seed, record) in records.iter().enumerate() {
+            notes.extend(record.as_ref().and_then(|record| risen(arm, seed, record)));
+        }
     }
     notes
+}
+
+/// A run that ended worse than it began, though it did not diverge.
+fn risen(arm: &str, seed: usize, record: &Record) -> Option<String> {
+    let loss = Metric::OuterLoss;
+    let first = record.values(loss.name())?.first().copied().flatten()?;
+    let last = record.last(loss.name())?;
+    let said = || {
+        let [first, last] = [first, last].map(number);
+        format!("{arm}, seed {seed}: the outer loss ends at {last}, above its start at {first}.")
+    };
+    (last > first).then(said)
 }
 
 /// A table of findings.

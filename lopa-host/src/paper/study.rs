@@ -10,6 +10,7 @@ use super::control::Control;
 use super::costs::Costs;
 use crate::campaign::{Arm, Plan, Tune};
 use crate::config::{ConfigError, Experiment};
+use crate::data::fetch::sha256;
 use crate::metrics::{Choice, Metric};
 use crate::record::Over;
 
@@ -319,6 +320,18 @@ impl Study {
         let controlled =
             |rule: &usize| self.control.iter().any(|own| own.rules(self).contains(rule));
         (0..self.check.len()).filter(|rule| !controlled(rule)).collect()
+    }
+
+    /// A checksum of what is run: other rules, notes and figures do not change it.
+    pub(super) fn setup(&self, mode: Mode) -> String {
+        let mut text = format!("{mode:?} {:?}\n{}{}\n", self.tune, self.base, self.quick);
+        for Setting { name, at, steps, hold_gamma, tune, set, quick } in
+            self.variant.iter().chain(&self.case)
+        {
+            text += &format!("{name} {at:?} {steps} {hold_gamma} {tune}\n{set}{quick}\n");
+        }
+        // Reading from memory does not fail.
+        sha256(text.as_bytes()).unwrap_or_default()
     }
 
     /// How many seeds every arm gets.
