@@ -12,6 +12,8 @@ mod common;
 mod compare;
 mod data;
 mod demonstration;
+#[cfg(unix)]
+mod doctor;
 mod fetch;
 #[cfg(unix)]
 mod fleet;

@@ -72,7 +72,7 @@ pub enum ChipError {
     },
     /// A board's lines are slower.
     #[error(
-        "node {node}: links.baud is {baud}, but the lines of a {board} are limited to {fastest}"
+        "node {node}: links.baud is {baud}, but the lines of a {board} are limited to {fastest}: lower it"
     )]
     Baud {
         /// The node.

@@ -11,6 +11,7 @@ use lopa_core::wire::Status;
 use super::client::{Client, statuses};
 use super::port::{Port, PortError};
 use super::switchboard::Switchboard;
+use crate::config::Experiment;
 use crate::exact::oracle::{Memory, Oracle};
 use crate::network::Faults;
 use crate::run::Prepared;
@@ -55,8 +56,7 @@ impl Connected {
     pub fn open(prepared: &Prepared) -> Result<Self, ConnectError> {
         let experiment = prepared.experiment();
         let links = experiment.links.clone().unwrap_or_default();
-        let table = experiment.fleet.clone().unwrap_or_default();
-        if table.node.is_empty() {
+        if experiment.fleet.as_ref().is_none_or(|table| table.node.is_empty()) {
             return Err(ConnectError::Table);
         }
         let mut listeners = vec![Vec::new(); experiment.network.nodes as usize];
@@ -67,14 +67,22 @@ impl Connected {
         let mut switch = Switchboard::new(listeners, Faults::NONE, 0, prepared.seal());
         let mut clients = BTreeMap::new();
         for node in 0..experiment.network.nodes {
-            let own = table.node.iter().find(|own| own.id == node);
-            let port = own.and_then(|own| own.port.as_deref());
-            let port = port.ok_or(ConnectError::Missing(node))?.parse::<Port>();
-            let stream = port.and_then(|port| port.open(links.baud, Duration::ZERO));
+            let stream = Self::port(experiment, node)?.open(links.baud, Duration::ZERO);
             let stream = stream.map_err(|error| ConnectError::Port { node, error })?;
             clients.insert(node, switch.attach(node, stream));
         }
         Ok(Self { switch, clients, routed })
+    }
+
+    /// Where the file says that a node is plugged in.
+    ///
+    /// # Errors
+    /// If it does not say, or not in a way that can be understood.
+    pub fn port(experiment: &Experiment, node: u32) -> Result<Port, ConnectError> {
+        let mut own = experiment.fleet.iter().flat_map(|table| &table.node);
+        let own = own.find(|own| own.id == node).and_then(|own| own.port.as_deref());
+        let port = own.ok_or(ConnectError::Missing(node))?.parse();
+        port.map_err(|error| ConnectError::Port { node, error })
     }
 
     /// Whether boards reach each other only through this host, while it runs.

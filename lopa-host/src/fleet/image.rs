@@ -1,5 +1,6 @@
 //! The program for a board: found, and built.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ impl Build<'_> {
     }
 
     fn cargo(&self, firmware: &Path) -> Command {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        let mut cargo = Command::new(cargo());
         cargo.args(["build", "--release", "--locked", "--package", self.package]);
         cargo.arg("--manifest-path").arg(firmware.join("Cargo.toml"));
         cargo.arg("--target-dir").arg(firmware.join("target"));
@@ -178,7 +179,14 @@ pub fn given(path: &Path) -> Result<PathBuf, ImageError> {
     }
 }
 
+/// The cargo that builds programs.
+#[must_use]
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or("cargo".into())
+}
+
 /// Whether a command is missing altogether.
-pub(crate) fn missing(error: &io::Error) -> bool {
+#[must_use]
+pub fn missing(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,11 @@ pub enum PortError {
 fn hint(port: &Port, error: &io::Error) -> &'static str {
     match (port, error.kind()) {
         (Port::Serial(_), ErrorKind::PermissionDenied) => {
-            "; on Linux, add yourself to the group of serial ports: sudo usermod -aG dialout $USER"
+            "; on Linux, add yourself to the group of serial ports and log in again: sudo usermod -aG dialout $USER"
+        }
+        // What is in use is reported as if it were missing.
+        (Port::Serial(name), ErrorKind::NotFound) if Path::new(name).exists() => {
+            "; another program uses it: close that first"
         }
         (Port::Serial(_), ErrorKind::NotFound) => "; is the board plugged in?",
         _ => "",

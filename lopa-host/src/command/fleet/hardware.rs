@@ -36,29 +36,12 @@ pub(super) struct Flash {
 
 impl Flash {
     pub(super) fn run(&self, prepared: &Prepared) -> Result<(), Failure> {
-        let experiment = prepared.experiment();
-        let table = experiment.fleet.clone().unwrap_or_default();
-        let name = table.board.ok_or_else(|| {
-            let known = BOARDS.map(|board| board.name).join(", ");
-            Failure::input(format!("fleet.board is missing: choose one of {known}"))
-        })?;
-        let board: Board =
-            name.parse().map_err(|error| Failure::input(format!("fleet.board: {error}")))?;
+        let board = board(prepared)?;
         let blobs = blobs_for(prepared, Limits::default(), Some(&board))?;
         let outputs = Outputs::new(&self.blobs).map_err(Failure::input)?;
         // What a board would refuse is reported before anything is built or written.
-        let probe = |node: u32| {
-            let own = table.node.iter().find(|own| own.id == node);
-            let probe = own.and_then(|own| own.probe.as_deref());
-            if probe.is_none() && experiment.network.nodes > 1 {
-                return Err(Failure::input(format!(
-                    "fleet.node: node {node} needs a probe, since there are several boards: \
-                     probe-rs list prints their names"
-                )));
-            }
-            Ok(probe)
-        };
-        let probes: Vec<_> = (0..experiment.network.nodes).map(probe).collect::<Result<_, _>>()?;
+        let nodes = 0..prepared.experiment().network.nodes;
+        let probes: Vec<_> = nodes.map(|node| probe(prepared, node)).collect::<Result<_, _>>()?;
         flash::lines(&board, &self.blobs, &self.blobs, None).map_err(Failure::input)?;
         let image = self.source.program(&board)?;
         let mut batch = outputs.batch();
@@ -77,6 +60,30 @@ impl Flash {
         }
         Ok(())
     }
+}
+
+/// The board that the file names.
+pub(super) fn board(prepared: &Prepared) -> Result<Board, Failure> {
+    let table = prepared.experiment().fleet.as_ref();
+    let name = table.and_then(|table| table.board.as_deref()).ok_or_else(|| {
+        let known = BOARDS.map(|board| board.name).join(", ");
+        Failure::input(format!("fleet.board is missing: choose one of {known}"))
+    })?;
+    name.parse().map_err(|error| Failure::input(format!("fleet.board: {error}")))
+}
+
+/// The probe that the file names for a node: only a single board needs no name.
+pub(super) fn probe(prepared: &Prepared, node: u32) -> Result<Option<&str>, Failure> {
+    let experiment = prepared.experiment();
+    let mut own = experiment.fleet.iter().flat_map(|table| &table.node);
+    let probe = own.find(|own| own.id == node).and_then(|own| own.probe.as_deref());
+    if probe.is_none() && experiment.network.nodes > 1 {
+        return Err(Failure::input(format!(
+            "fleet.node: node {node} needs a probe, since there are several boards: \
+             probe-rs list prints their names"
+        )));
+    }
+    Ok(probe)
 }
 
 /// Starts boards; if the host is their router, it stays until they have finished.

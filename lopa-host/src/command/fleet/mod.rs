@@ -1,5 +1,6 @@
 //! `lopa fleet`: a network on boards, emulated or real.
 
+mod doctor;
 mod emulate;
 mod hardware;
 mod monitor;
@@ -31,7 +32,7 @@ use emulate::Emulation;
 #[command(after_help = "Examples:\n  lopa fleet network.toml --emulate --out results\n  \
                   lopa fleet network.toml --emulate --out results --corrupt 0.1 --cut 0-1@50+2\n  \
                   lopa fleet network.toml --emulate --out results --kill 2@50 --restart 2@100\n  \
-                  lopa fleet network.toml flash --dry-run\n  lopa fleet network.toml monitor\n\n\
+                  lopa fleet network.toml doctor\n  lopa fleet network.toml flash --dry-run\n  lopa fleet network.toml monitor\n\n\
                   Exit status: 0 success, 1 the fleet failed or its bits differ from the simulation, 2 bad usage or input.")]
 pub(crate) struct FleetCommand {
     /// Experiment file (TOML), the same that lopa run takes.
@@ -45,6 +46,13 @@ pub(crate) struct FleetCommand {
 /// What to do with real boards.
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// Checks tools, targets, probes, ports, permissions, baud rate and blobs, and says what to do about problems.
+    ///
+    /// Nothing is built, flashed or changed. Every port is opened for a moment.
+    #[command(after_help = "Examples:\n  lopa fleet network.toml doctor\n  \
+                      lopa fleet network.toml doctor --image pico.elf --blobs my-blobs\n\n\
+                      Exit status: 0 all is well, 1 there are problems, 2 bad usage or input.")]
+    Doctor(doctor::Doctor),
     /// Flashes the node program and its blob to every board, with probe-rs.
     Flash(hardware::Flash),
     /// Starts or resumes all boards; if this host is their router, it stays until they have finished.
@@ -112,11 +120,12 @@ impl FleetCommand {
         match (&self.action, self.emulation.emulate) {
             (None, true) => self.emulation.run(&self.file, &prepared),
             (None, false) => Err(Failure::input(
-                "nothing to do: pass --emulate --out DIR, or one of flash, start, status, monitor, read and stop",
+                "nothing to do: pass --emulate --out DIR, or one of doctor, flash, start, status, monitor, read and stop",
             )),
             (Some(_), true) => {
                 Err(Failure::input("--emulate cannot be combined with a command for real boards"))
             }
+            (Some(Action::Doctor(doctor)), false) => doctor.run(&self.file, &prepared),
             (Some(Action::Flash(flash)), false) => flash.run(&prepared),
             (Some(Action::Start), false) => hardware::start(&prepared),
             (Some(Action::Status), false) => hardware::status(&prepared),
