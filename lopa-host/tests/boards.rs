@@ -1,5 +1,6 @@
 //! `lopa shard --board`: what fits a board, and how the command reports what does not.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -100,6 +101,27 @@ fn the_years_that_a_flash_lasts_follow_the_checkpoints() {
     assert!((9.9..10.1).contains(&(pico / seldom)), "{pico} {seldom}");
     let output = lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]);
     assert!(!String::from_utf8_lossy(&output.stdout).contains("years"), "no board, no flash");
+}
+
+#[test]
+fn chips_are_those_of_probe_rs_and_have_the_flash_that_boards_use() {
+    let number = |text: &str| u32::from_str_radix(text.strip_prefix("0x").unwrap(), 16).unwrap();
+    let chips: BTreeMap<&str, (u32, u32)> = include_str!("probe_rs.table")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            (words[0], (number(words[1]), number(words[2])))
+        })
+        .collect();
+    for board in BOARDS {
+        let name = board.chip.unwrap();
+        let &(start, end) = chips.get(name).unwrap_or_else(|| panic!("probe-rs has no {name}"));
+        for region in [board.kept, board.blob] {
+            let inside = start <= region.address && region.address + region.len <= end;
+            assert!(inside, "{name} has flash from {start:#x} to {end:#x}, not {region:x?}");
+        }
+    }
 }
 
 #[test]
