@@ -27,6 +27,8 @@ mod paper;
 mod paths;
 mod plots;
 mod real_data;
+#[cfg(unix)]
+mod refused;
 mod resume;
 mod run;
 #[cfg(unix)]

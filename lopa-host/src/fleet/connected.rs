@@ -8,7 +8,7 @@ use lopa_core::blob::Wiring;
 use lopa_core::problem::Problem;
 use lopa_core::wire::Status;
 
-use super::client::{Client, statuses};
+use super::client::{Client, Silence, statuses};
 use super::port::{Port, PortError};
 use super::switchboard::Switchboard;
 use crate::config::Experiment;
@@ -107,9 +107,10 @@ impl Connected {
         self.clients.get_mut(&node)
     }
 
-    /// The status of all boards; `None` for those that do not answer in time.
-    pub fn statuses(&mut self) -> Vec<Option<Status>> {
-        statuses(&mut self.clients).map(|(_, status)| status.unwrap_or(None)).collect()
+    /// The status of all boards, or why there is none.
+    pub fn statuses(&mut self) -> Vec<Result<Status, Silence>> {
+        let all = statuses(&mut self.clients);
+        all.map(|(node, status)| status?.ok_or(Silence::Silent(node))).collect()
     }
 
     /// A node's outer loss on its own samples, from what it has now; nothing if it does not answer.

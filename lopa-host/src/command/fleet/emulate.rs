@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use lopa_core::blob::Wiring;
+use lopa_core::wire::Status;
 use lopa_host::fleet::reference::{Reference, measure};
-use lopa_host::fleet::{Accident, Account, Basis, Course, Emulated, Layout, Reading, patient};
+use lopa_host::fleet::{
+    Accident, Account, Basis, Course, Emulated, Layout, Reading, Silence, patient,
+};
 use lopa_host::network::Faults;
 use lopa_host::report::{Outputs, Results};
 use lopa_host::run::Prepared;
@@ -118,7 +121,11 @@ impl Emulation {
         let mut fleet = Emulated::new(&image, &layout.blobs, faults).map_err(Failure::run)?;
         let start = Instant::now();
         let mut bars = Progress::new(nodes as usize, rounds);
-        let ran = course.run(&mut fleet, stop, |statuses| bars.show(statuses, &[]));
+        let ran = course.run(&mut fleet, stop, |statuses| {
+            let status =
+                |(node, status): (u32, &Option<Status>)| status.ok_or(Silence::Silent(node));
+            bars.show(&(0..).zip(statuses).map(status).collect::<Vec<_>>(), &[]);
+        });
         bars.clear();
         ran.map_err(Failure::run)?;
         let seconds = start.elapsed().as_secs_f64();

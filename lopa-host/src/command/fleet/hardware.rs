@@ -106,19 +106,28 @@ pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
 }
 
 /// Shows the progress of boards until they have finished, or until Ctrl-C is pressed: tells which. `look` returns what
-/// to add to the state of each.
+/// to add to the state of each. If the others have finished, a board that does not start is not waited for.
 pub(super) fn watch(
     fleet: &mut Connected,
     prepared: &Prepared,
-    mut look: impl FnMut(&mut Connected, &[Option<Status>]) -> Vec<String>,
+    mut look: impl FnMut(&mut Connected, &[Result<Status, Silence>]) -> Vec<String>,
 ) -> Result<bool, Failure> {
     let (experiment, stop) = (prepared.experiment(), interrupts()?);
     let mut bars = Progress::new(experiment.network.nodes as usize, experiment.run.iterations);
     loop {
         let statuses = fleet.statuses();
         bars.show(&statuses, &look(fleet, &statuses));
-        let mut all = statuses.iter();
-        let done = all.all(|status| status.is_some_and(|status| status.round >= status.rounds));
+        let done = |status: &Result<Status, Silence>| {
+            status.as_ref().is_ok_and(|status| status.round >= status.rounds)
+        };
+        let left: Vec<_> = statuses.iter().filter(|status| !done(status)).collect();
+        if let Some(Err(silence @ Silence::Refused { .. })) = left.first()
+            && left.iter().all(|other| matches!(other, Err(Silence::Refused { .. })))
+        {
+            bars.clear();
+            return Err(Failure::run(silence));
+        }
+        let done = left.is_empty();
         if done || stop.load(Ordering::Relaxed) {
             bars.clear();
             return Ok(done);
@@ -163,11 +172,7 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
         let (status, counters) = match client.status().and_then(|s| Ok((s, client.counters()?))) {
             Ok(both) => both,
             Err(silence) => {
-                let why = match silence {
-                    Silence::Refused { trouble, .. } => format!("does not start: {trouble}"),
-                    _ => word(None).to_owned(),
-                };
-                let _ = writeln!(text, "{node:>4}  {why}");
+                let _ = writeln!(text, "{node:>4}  {}", word(&Err(silence)));
                 silent.push(node);
                 continue;
             }
@@ -175,7 +180,7 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
         let Status { session, round, rounds, met, dead, refused, .. } = status;
         let damaged = damaged(&counters);
         let (repaired, epochs) = (counters.repaired, counters.epochs);
-        let state = word(Some(&status));
+        let state = word(&Ok(status));
         let _ = writeln!(
             text,
             "{node:>4} {round:>7} {rounds:>7} {met:>4} {dead:>4} {refused:>7} {session:>5} {repaired:>10} {damaged:>9} {epochs:>7}  {state}"

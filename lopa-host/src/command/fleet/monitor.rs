@@ -1,6 +1,6 @@
 //! `lopa fleet monitor`: the progress of a fleet, live.
 
-use lopa_core::wire::Counters;
+use lopa_core::wire::{Counters, Status};
 use lopa_host::fleet::Connected;
 use lopa_host::run::Prepared;
 
@@ -55,11 +55,12 @@ pub(super) fn monitor(prepared: &Prepared) -> Result<(), Failure> {
     let mut turns = (0..nodes).cycle();
     let done = watch(&mut fleet, prepared, |fleet, statuses| {
         for (health, status) in health.iter_mut().zip(statuses) {
-            health.neighbours = status.map(|status| [status.met, status.dead, status.refused]);
+            let known = |status: &Status| [status.met, status.dead, status.refused];
+            health.neighbours = status.as_ref().ok().map(known);
         }
         // More is requested from one board per turn: lines are slow, and busy.
         let turn = turns.next().unwrap_or(0);
-        if statuses[turn as usize].is_some() {
+        if statuses[turn as usize].is_ok() {
             health[turn as usize].ask(fleet, prepared, turn);
         }
         health.iter().map(Health::words).collect()

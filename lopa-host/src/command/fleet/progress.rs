@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lopa_core::wire::{Counters, Status};
+use lopa_host::fleet::Silence;
 
 use crate::command::tell;
 
@@ -23,16 +24,18 @@ pub(crate) struct Progress {
     printed: Option<(Instant, u64)>,
 }
 
-/// What a node is doing.
-pub(crate) const fn word(status: Option<&Status>) -> &'static str {
-    match status {
-        None => "off or silent",
-        Some(Status { diverged: true, .. }) => "diverged",
-        Some(Status { paused: true, .. }) => "paused",
-        Some(Status { round, rounds, .. }) if *round >= *rounds => "done",
-        Some(Status { met: 0, dead: 0, .. }) => "waiting for neighbours",
-        Some(_) => "learning",
-    }
+/// What a node is doing, or why it does nothing.
+pub(crate) fn word(status: &Result<Status, Silence>) -> String {
+    let word = match status {
+        Err(Silence::Refused { trouble, .. }) => return format!("does not start: {trouble}"),
+        Err(_) => "off or silent",
+        Ok(Status { diverged: true, .. }) => "diverged",
+        Ok(Status { paused: true, .. }) => "paused",
+        Ok(Status { round, rounds, .. }) if *round >= *rounds => "done",
+        Ok(Status { met: 0, dead: 0, .. }) => "waiting for neighbours",
+        Ok(_) => "learning",
+    };
+    word.into()
 }
 
 /// Frames that a node received and could not use.
@@ -56,13 +59,13 @@ impl Progress {
     }
 
     /// Shows the status of all nodes; `more` is added to the state of each, if there is more.
-    pub(crate) fn show(&mut self, statuses: &[Option<Status>], more: &[String]) {
+    pub(crate) fn show(&mut self, statuses: &[Result<Status, Silence>], more: &[String]) {
         let more = |node: usize| more.get(node).map_or("", String::as_str);
         for (node, (bar, status)) in self.bars.iter().zip(statuses).enumerate() {
-            if let Some(status) = status {
+            if let Ok(status) = status {
                 bar.set_position(status.round);
             }
-            bar.set_message(format!("{}{}", word(status.as_ref()), more(node)));
+            bar.set_message(format!("{}{}", word(status), more(node)));
         }
         if self.screen.is_some() {
             return;
@@ -75,11 +78,9 @@ impl Progress {
             return;
         }
         self.printed = Some((Instant::now(), slowest));
-        let of = |(node, status): (usize, &Option<Status>)| match status {
-            Some(status) => {
-                format!("{node}: {} {}{}", status.round, word(Some(status)), more(node))
-            }
-            None => format!("{node}: {}", word(None)),
+        let of = |(node, status): (usize, &Result<Status, Silence>)| match status {
+            Ok(Status { round, .. }) => format!("{node}: {round} {}{}", word(status), more(node)),
+            Err(_) => format!("{node}: {}", word(status)),
         };
         let words: Vec<String> = statuses.iter().enumerate().map(of).collect();
         tell(format_args!("round {slowest} of {}; {}", self.rounds, words.join(", ")));
