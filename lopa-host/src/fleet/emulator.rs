@@ -1,23 +1,24 @@
-//! Emulated boards: one process each, none of which outlives this one.
+//! Emulated boards: one process each, none of which outlives this one, however it ends.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::image::missing;
 use super::switchboard::locked;
+use super::watched::Watched;
 use crate::chips::Board;
 
 /// The emulator.
 pub const QEMU: &str = "qemu-system-arm";
 
 /// Every emulator that runs, so that a process that ends at once can end them too.
-static ALIVE: Mutex<BTreeMap<u64, Child>> = Mutex::new(BTreeMap::new());
+static ALIVE: Mutex<BTreeMap<u64, Watched>> = Mutex::new(BTreeMap::new());
 
 /// Why an emulator does not run.
 #[derive(Debug, thiserror::Error)]
@@ -40,13 +41,8 @@ pub enum EmulatorError {
 
 /// Ends every emulator of this process, at once.
 pub fn end_all() {
-    std::mem::take(&mut *locked(&ALIVE)).into_values().for_each(end);
-}
-
-fn end(mut child: Child) {
-    // One that has ended by itself cannot be killed, and need not.
-    let _ = child.kill();
-    let _ = child.wait();
+    let all = std::mem::take(&mut *locked(&ALIVE));
+    drop(all);
 }
 
 /// What a board's link leads to.
@@ -117,13 +113,13 @@ impl Emulator {
         command.stdin(Stdio::null()).stdout(create("log")?).stderr(create("errors")?);
         // In a group of its own: Ctrl-C is for this process, which ends its boards in good order.
         command.process_group(0);
-        let child = command.spawn().map_err(|error| match missing(&error) {
+        let process = Watched::spawn(&mut command).map_err(|error| match missing(&error) {
             true => EmulatorError::Missing,
             false => EmulatorError::Start(error),
         })?;
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        locked(&ALIVE).insert(number, child);
+        locked(&ALIVE).insert(number, process);
         Ok(Self { number, folder: folder.into() })
     }
 
@@ -144,7 +140,7 @@ impl Emulator {
     #[must_use]
     pub fn runs(&self) -> bool {
         let mut alive = locked(&ALIVE);
-        alive.get_mut(&self.number).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+        alive.get_mut(&self.number).is_some_and(Watched::runs)
     }
 
     /// The name of a [`Cord::Terminal`]'s pseudo-terminal, once the emulator has printed it.
@@ -160,8 +156,8 @@ impl Emulator {
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        let child = locked(&ALIVE).remove(&self.number);
-        child.into_iter().for_each(end);
+        let process = locked(&ALIVE).remove(&self.number);
+        drop(process);
     }
 }
 

@@ -23,6 +23,7 @@ mod layout;
 mod port;
 pub mod reference;
 mod switchboard;
+mod watched;
 
 pub use accident::{Accident, AccidentError, Until};
 pub use account::{Account, Basis};
