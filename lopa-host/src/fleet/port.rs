@@ -145,3 +145,22 @@ impl Port {
 pub(crate) fn idle(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_this_user_may_not_open_comes_with_the_command_that_changes_it() {
+        let said = |port: &Port, kind: ErrorKind| {
+            PortError::Open { port: port.clone(), error: kind.into() }.to_string()
+        };
+        let port = Port::Serial("/dev/no-such-port".into());
+        assert!(said(&port, ErrorKind::PermissionDenied).contains("usermod -aG dialout"));
+        assert!(said(&port, ErrorKind::NotFound).contains("is the board plugged in?"));
+        let used = Port::Serial("/dev/null".into());
+        assert!(said(&used, ErrorKind::NotFound).contains("another program uses it"));
+        let socket = Port::Unix("a".into());
+        assert!(!said(&socket, ErrorKind::PermissionDenied).contains("usermod"));
+    }
+}
