@@ -71,7 +71,7 @@ impl Probe {
     }
 }
 
-/// The probes in what `probe-rs list` prints: "[0]: Debug Probe (CMSIS-DAP) -- 2e8a:000c-0:E6614103E7452D2F (CMSIS-DAP)".
+/// The probes in what `probe-rs list` prints: `[0]: Debug Probe (CMSIS-DAP) -- 2e8a:000c-0:E6614103E7452D2F (CMSIS-DAP)`.
 fn listed(text: &str) -> Vec<Probe> {
     let lines = text.lines().filter(|line| line.starts_with('['));
     let named = |line: &str| line.rsplit_once(" -- ")?.1.split(' ').next()?.parse().ok();
