@@ -38,7 +38,7 @@ pub(crate) struct Paper {
     /// Runs the studies' negative controls instead: set-ups in which their rules must say no. They need no data.
     #[arg(long, conflicts_with_all = ["out", "quick", "seeds"])]
     controls: bool,
-    /// Judges what earlier runs in --out measured again, with the rules, notes and figures of now. Nothing is run.
+    /// Runs nothing: judges the records of earlier runs in --out by the present rules, with the present notes and figures.
     #[arg(long, conflicts_with_all = ["controls", "seeds"])]
     again: bool,
     /// Number of seeds [default: those of each study].

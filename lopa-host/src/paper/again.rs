@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde::Deserialize;
 
@@ -130,6 +131,15 @@ impl Study {
     }
 }
 
+fn number<T: FromStr>(cell: &str) -> Result<T, String> {
+    cell.parse().map_err(|_| format!("{cell:?} is not a number"))
+}
+
+/// A number that may be missing.
+fn maybe<T: FromStr>(cell: &str) -> Result<Option<T>, String> {
+    if cell.is_empty() { Ok(None) } else { number(cell).map(Some) }
+}
+
 /// The records in a table whose first columns are the arm and the seed.
 fn rows(text: &str) -> Result<Rows, String> {
     let mut table = ::csv::Reader::from_reader(text.as_bytes());
@@ -138,16 +148,10 @@ fn rows(text: &str) -> Result<Rows, String> {
     let mut rows = Rows::new();
     for line in table.records() {
         let line = line.map_err(|error| error.to_string())?;
-        let wrong = |cell: &str| format!("{cell:?} is not a number");
-        let value = |cell: &str| match cell {
-            "" => Ok(None),
-            cell => cell.parse().map(Some).map_err(|_| wrong(cell)),
-        };
-        let row = line.iter().skip(2).map(value).collect::<Result<Vec<Option<f64>>, _>>()?;
+        let row = line.iter().skip(2).map(maybe).collect::<Result<Vec<Option<f64>>, _>>()?;
         let (arm, seed) = (line.get(0).unwrap_or_default(), line.get(1).unwrap_or_default());
-        let seed: usize = seed.parse().map_err(|_| wrong(seed))?;
         let own = rows.entry(arm.to_owned()).or_default();
-        own.entry(seed).or_insert_with(|| Record::new(columns.clone())).push(row);
+        own.entry(number(seed)?).or_insert_with(|| Record::new(columns.clone())).push(row);
     }
     Ok(rows)
 }
@@ -176,12 +180,6 @@ fn searches(text: &str, arms: &[Arm]) -> Result<Searches, String> {
     for line in table.records() {
         let line = line.map_err(|error| error.to_string())?;
         let cell = |at: usize| line.get(at).unwrap_or_default();
-        fn number<T: std::str::FromStr>(cell: &str) -> Result<T, String> {
-            cell.parse().map_err(|_| format!("{cell:?} is not a number"))
-        }
-        fn maybe<T: std::str::FromStr>(cell: &str) -> Result<Option<T>, String> {
-            if cell.is_empty() { Ok(None) } else { number(cell).map(Some) }
-        }
         let name = cell(0);
         let arm = arms.iter().find(|arm| name.starts_with(&format!("{}, search ", arm.name)));
         let arm = arm.ok_or_else(|| format!("{name:?} is not a search of this study"))?;

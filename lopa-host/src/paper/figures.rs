@@ -1,7 +1,7 @@
 //! The figures of a study: curves over the run, leads seed by seed, and powers with the slopes that are proven.
 
 use super::measure::Measure;
-use super::{Check, Study, rate};
+use super::{Check, Study, once_each, rate};
 use crate::campaign::{Arm, Results, of_case};
 use crate::metrics::Metric;
 use crate::plot::{Chart, Line, capital};
@@ -20,12 +20,7 @@ fn curves(study: &Study, arms: &[Arm], results: &Results) -> Vec<Figure> {
         false => [|arm| &arm.case, |arm| &arm.variant],
         true => [|arm| &arm.variant, |arm| &arm.case],
     };
-    let mut panels: Vec<&str> = Vec::new();
-    for arm in arms {
-        if !panels.contains(&panel(arm)) {
-            panels.push(panel(arm));
-        }
-    }
+    let panels = once_each(arms.iter().map(panel));
     let mut all = Vec::new();
     for (number, name) in panels.iter().enumerate() {
         let own = arms.iter().filter(|arm| panel(arm) == *name);
@@ -81,14 +76,12 @@ fn leads(study: &Study, results: &Results) -> Vec<Figure> {
             Check::Sooner { .. } | Check::Rate { .. } => continue,
         };
         // A cost of reaching a value is one number, not a course.
-        let pairs = pairs.into_iter().map(|pair| (value.metric, pair));
-        let new: Vec<_> =
-            pairs.filter(|pair| value.reach.is_none() && !compared.contains(pair)).collect();
-        compared.extend(new);
+        if value.reach.is_none() {
+            compared.extend(pairs.into_iter().map(|pair| (value.metric, pair)));
+        }
     }
-    let mut metrics: Vec<Metric> = compared.iter().map(|(metric, _)| *metric).collect();
-    let mut seen = Vec::new();
-    metrics.retain(|metric| !seen.contains(metric) && (seen.push(*metric), true).1);
+    let compared = once_each(compared);
+    let metrics = once_each(compared.iter().map(|(metric, _)| *metric));
     let of = |metric: Metric| {
         let own = compared.iter().filter(|(known, _)| *known == metric).map(|(_, pair)| *pair);
         lead(metric, &own.collect::<Vec<_>>(), results)

@@ -69,6 +69,17 @@ pub use results::{Page, results};
 pub use study::{Mode, Reason, Study, StudyError, TuneTable};
 pub use verdict::{Finding, Parts, Verdict};
 
+/// Each of some things once, in the order in which they first come.
+fn once_each<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}
+
 /// The names of studies, each with its file.
 macro_rules! studies {
     ($($name:literal)*) => {

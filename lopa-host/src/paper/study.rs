@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::Check;
 use super::control::Control;
 use super::costs::Costs;
+use super::{Check, once_each};
 use crate::campaign::{Arm, Plan, Tune};
 use crate::config::{ConfigError, Experiment};
 use crate::data::fetch::sha256;
@@ -367,9 +367,7 @@ impl Study {
         metrics.extend(self.against.iter().filter_map(|name| Metric::named(name)));
         metrics.extend(self.rules().flat_map(Check::metrics));
         metrics.extend(self.costs.iter().flat_map(Costs::metrics));
-        let mut seen = Vec::new();
-        metrics.retain(|metric| !seen.contains(metric) && (seen.push(*metric), true).1);
-        metrics
+        once_each(metrics)
     }
 }
 
