@@ -26,6 +26,9 @@ pub struct Control {
     /// Settings of single variants, over those.
     #[serde(default)]
     pub(super) variant: BTreeMap<String, Table>,
+    /// Variants that run with the settings of another one in place of their own.
+    #[serde(default)]
+    pub(super) instead: BTreeMap<String, String>,
     /// The power of the quantity by which step sizes scale, in place of the variants' own.
     pub(super) steps: Option<f64>,
     /// Whether gamma keeps its value, in place of what the variants say.

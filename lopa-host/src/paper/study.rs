@@ -220,23 +220,27 @@ impl Study {
     /// Names the arm that is not sound.
     pub fn control_plan(&self, control: &Control) -> Result<Plan, StudyError> {
         let base = control.base.as_ref().unwrap_or(&self.base);
+        for name in control.case.keys() {
+            named(name, &self.case)?;
+        }
+        for name in control.variant.keys().chain(control.instead.keys()) {
+            named(name, &self.variant)?;
+        }
         let mut arms = Vec::new();
         for (case, variant) in self.pairs(control.cases) {
+            let played = match control.instead.get(&variant.name) {
+                Some(other) => named(other, &self.variant)?,
+                None => variant,
+            };
             let own = [control.case.get(&case.name), control.variant.get(&variant.name)];
             let case_set = control.base.is_none().then_some(&case.set);
-            let over = case_set.into_iter().chain([&variant.set, &control.set]);
+            let over = case_set.into_iter().chain([&played.set, &control.set]);
             let over = over.chain(own.into_iter().flatten());
             let scaling = Scaling {
-                steps: control.steps.unwrap_or(variant.steps),
-                hold_gamma: control.hold_gamma.unwrap_or(variant.hold_gamma),
+                steps: control.steps.unwrap_or(played.steps),
+                hold_gamma: control.hold_gamma.unwrap_or(played.hold_gamma),
             };
             arms.push(self.arm(case, variant, base, over, scaling)?);
-        }
-        for (named, known) in [(&control.case, &self.case), (&control.variant, &self.variant)] {
-            let known: Vec<String> = known.iter().map(|setting| setting.name.clone()).collect();
-            if let Some(name) = named.keys().find(|name| !known.contains(name)) {
-                return Err(StudyError::Missing { name: name.clone(), arms: known });
-            }
         }
         Ok(Plan { arms, seeds: control.seeds, labels: false })
     }
@@ -392,6 +396,14 @@ const fn yes() -> bool {
 /// A number that a file need not give.
 const fn number<const N: u16>() -> u16 {
     N
+}
+
+/// The case or variant with a name.
+fn named<'s>(name: &str, among: &'s [Setting]) -> Result<&'s Setting, StudyError> {
+    among.iter().find(|setting| setting.name == name).ok_or_else(|| StudyError::Missing {
+        name: name.to_owned(),
+        arms: among.iter().map(|setting| setting.name.clone()).collect(),
+    })
 }
 
 #[cfg(test)]

@@ -101,3 +101,20 @@ fn mistakes_in_a_study_are_named() {
     assert!(error(&STUDY.replace("claim", "clam")).contains("unknown field `clam`"));
     assert!(error(&STUDY.replace("gamma = 0.4, ", "")).contains("a, few: algorithm: missing"));
 }
+
+#[test]
+fn a_control_lets_one_variant_run_as_another() {
+    let control = |instead: &str| -> Result<Vec<(String, String)>, StudyError> {
+        let control = format!("control = [{{ what = \"a is b\", instead = {instead} }}]\n[base]");
+        let study = Study::parse(&STUDY.replacen("[base]", &control, 1)).unwrap();
+        let plan = study.control_plan(&study.control[0])?;
+        let played = |arm: Arm| (arm.name, arm.experiment.algorithm.name.to_string());
+        Ok(plan.arms.into_iter().map(played).collect())
+    };
+    let arms = control("{ a = \"b\" }").unwrap();
+    assert_eq!(arms[0], ("a, few".to_owned(), "spdb".to_owned()));
+    assert_eq!(arms[1], ("b, few".to_owned(), "spdb".to_owned()));
+    let error = control("{ a = \"c\" }").unwrap_err().to_string();
+    assert!(error.contains('c'), "{error}");
+    control("{ c = \"a\" }").unwrap_err();
+}
