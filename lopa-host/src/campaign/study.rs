@@ -82,10 +82,27 @@ impl Plan {
         stop: &AtomicBool,
         observe: impl Fn(Progress) + Sync,
     ) -> Result<Option<Measured>, CampaignError> {
+        self.check()?;
         let Some(searches) = self.tune(stop, &observe)? else { return Ok(None) };
         let Some(results) = self.measure(stop, &observe)? else { return Ok(None) };
         let labels = self.dealt()?;
         Ok(Some(Measured { arms: self.arms, searches, results, labels }))
+    }
+
+    /// Prepares what will be run, so that a file or a deal of data that is refused costs no measured run: every arm once, and
+    /// the first arm of every case on all seeds, as the others of its case have the same data.
+    fn check(&self) -> Result<(), CampaignError> {
+        let mut cases = Vec::new();
+        for arm in &self.arms {
+            let known = cases.contains(&&arm.case);
+            let seeds = if known { 1 } else { self.seeds };
+            for experiment in arm.experiment.for_seeds(seeds) {
+                Prepared::new(experiment)
+                    .map_err(|error| CampaignError::from(error).of(&arm.name))?;
+            }
+            cases.push(&arm.case);
+        }
+        Ok(())
     }
 
     /// The labels of the nodes of every case, if they are wanted: those of its first arm on its first seed.
@@ -240,9 +257,10 @@ mod tests {
     fn a_stopped_study_returns_nothing_and_a_failed_one_names_its_arm() {
         assert_eq!(plan().run(&AtomicBool::new(true), |_| ()).unwrap(), None);
         let mut wrong = plan();
-        wrong.arms[0].experiment.algorithm.alpha = Some(-1.0);
-        let error = wrong.run(&AtomicBool::new(false), |_| ()).unwrap_err();
-        assert!(error.to_string().starts_with("given: algorithm.alpha = -1"), "{error}");
+        wrong.arms[1].experiment.algorithm.alpha = Some(-1.0);
+        let run = |_| panic!("an arm was run before all were checked");
+        let error = wrong.run(&AtomicBool::new(false), run).unwrap_err();
+        assert!(error.to_string().starts_with("tuned: algorithm.alpha = -1"), "{error}");
         assert!(std::error::Error::source(&error).is_some());
     }
 }

@@ -10,14 +10,18 @@ use super::section::{BEGIN, anchor, cell, line, moved, table};
 use super::{Machine, Parts, STUDIES, Verdict, page};
 
 /// How the rules judge, for readers of this page alone.
-const RULES: &str = "An effect is a mean over seeds with its 95 % confidence interval, from differences seed by seed; where step \
-    sizes are searched for, every seed has a search of its own, so that the interval includes the luck of tuning. A claim \
-    *holds* if the whole interval is on its side, *does not hold* if the whole interval is on the other side or the effect \
-    is too small to matter, and is *undecided* otherwise, or if a seed diverged. Ratios of costs are taken at fixed values \
-    that the study's file names; one is decided only if it is the same wherever between two records the values were reached. A power is the slope of a straight line through the logarithms of all cases; a deviation \
-    of 0.1 is allowed for constants and other terms unless a note says otherwise. A claim with several parts holds *partly* \
-    if some of its comparisons hold, and their number stands beside it. Every rule has a control, a set-up in which it must say no, in the study's file; the tests run \
-    them.\n\n";
+const RULES: &str = "An effect is a mean over seeds with its 95 % confidence interval, from differences seed by seed; \
+    where step sizes are searched for, every seed has a search of its own, so that the interval includes the luck of \
+    tuning. All seeds of a study have the same network. A claim *holds* if the whole interval is on its side, *does not hold* if the whole interval is on the other \
+    side or the effect is too small to matter, and is *undecided* otherwise, or if a seed diverged. Ratios of costs are \
+    taken at fixed values that the study's file names; one is decided only if it is the same wherever between two records \
+    the values were reached. A power is the slope of a straight line through the logarithms of all cases; a deviation of \
+    0.1 is allowed for constants and other terms unless a note says otherwise. A claim with several parts holds *partly* \
+    if some of its comparisons hold, and their number stands beside it. Every rule has a control, a set-up in which it \
+    must say no, in the study's file; the tests run them.\n\n";
+
+/// What the paper's studies say together. It was written about full runs of all of them.
+const TOGETHER: &str = include_str!("../../paper/together.md");
 
 /// The choices made where the paper leaves something open.
 const CHOICES: &str = include_str!("../../paper/choices.md");
@@ -108,6 +112,11 @@ fn text(sections: &[Section]) -> String {
             known.parts.beside(known.verdict),
             cell(&known.reason)
         );
+    }
+    let whole =
+        |name: &str| sections.iter().any(|section| section.name == name && !section.known.quick);
+    if STUDIES.iter().all(|(name, _)| whole(name)) {
+        text += &format!("\n{TOGETHER}");
     }
     text += &format!("\n## How claims are judged\n\n{RULES}");
     for Section { name, run, text: section, .. } in sections {
@@ -232,5 +241,18 @@ mod tests {
         put(dir.path(), "own", "--quick --data DIR --out DIR");
         says("from different commands");
         says("```sh\nlopa paper all --data DIR --out DIR\n```");
+    }
+
+    #[test]
+    fn what_studies_say_together_needs_all_of_them_in_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = || results(dir.path()).text.contains(TOGETHER);
+        for (name, _) in STUDIES {
+            assert!(!said());
+            put(dir.path(), name, "--data DIR --out DIR");
+        }
+        assert!(said());
+        put(dir.path(), "momentum", "--quick --data DIR --out DIR");
+        assert!(!said());
     }
 }
