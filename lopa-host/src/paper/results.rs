@@ -218,7 +218,7 @@ mod tests {
         assert!(page.text.contains("[x](own/tune.csv)"), "{}", page.text);
         // All of the choices, with links only to sections that are on the page.
         let (_, choices) = page.text.split_once(CHOICES.lines().next().unwrap()).unwrap();
-        assert_eq!(choices.trim_end().lines().last(), CHOICES.trim_end().lines().last());
+        assert_eq!(choices.trim_end().lines().count(), CHOICES.trim_end().lines().count());
         assert!(choices.contains("[momentum](#momentum)"), "{choices}");
         assert!(choices.contains(" hyper-start") && !choices.contains("(#hyper-start)"));
     }
