@@ -4,12 +4,17 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 
 use crate::common::{lopa, network, said};
 use lopa_core::blob::BlobError;
 use lopa_core::wire::{
     self, Answer, Body, FrameReader, HOST, Message, Reply, Request, Seal, Status, VERSION,
 };
+use lopa_host::config::Experiment;
+use lopa_host::fleet::{BAUD_WITHOUT_BLOB, Client, Connected, Port, Silence, Stream};
+use lopa_host::run::Prepared;
 
 /// The answer to every request: a node without a blob, or one that has finished.
 fn answer(node: u32) -> Answer<wire::Floats<'static>> {
@@ -79,4 +84,81 @@ fn monitor_and_start_show_why_a_board_does_not_start() {
             assert!(text.contains(", 1: 60 done") && !text.contains("silent"), "{text}");
         }
     }
+}
+
+/// Boards on serial ports: node 0 has no blob, node 1 has finished, node 2 is off. Each answers at its own rate only, and
+/// every rate that a port is opened at is reported.
+fn on_serial_ports(baud: u32) -> (Connected, Receiver<(u32, u32)>) {
+    let mut file = network(&[("nodes = 4", "nodes = 3"), ("\"ring\"", "\"path\"")]);
+    file += &format!("[links]\nbaud = {baud}\n");
+    for node in 0..3 {
+        file += &format!("[[fleet.node]]\nid = {node}\nport = \"board-{node}\"\n");
+    }
+    let prepared = Prepared::new(Experiment::parse(&file).unwrap()).unwrap();
+    let (opened, rates) = mpsc::channel();
+    let mut deaf = Vec::new();
+    let fleet = Connected::open_with(&prepared, move |port, rate| {
+        let Port::Serial(name) = port else { panic!("{port}") };
+        let node: u32 = name.strip_prefix("board-").unwrap().parse().unwrap();
+        opened.send((node, rate)).unwrap();
+        let (host, board) = UnixStream::pair().unwrap();
+        let own = [Some(BAUD_WITHOUT_BLOB), Some(baud), None][node as usize];
+        if own == Some(rate) {
+            std::thread::spawn(move || serve(board, node));
+        } else {
+            deaf.push(board);
+        }
+        host.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        Ok(Stream::new(host.try_clone().unwrap(), host))
+    });
+    (fleet.unwrap(), rates)
+}
+
+/// The rates at which a node's port was opened since the last call.
+fn tried(rates: &Receiver<(u32, u32)>) -> [Vec<u32>; 3] {
+    let all: Vec<(u32, u32)> = rates.try_iter().collect();
+    [0, 1, 2]
+        .map(|node| all.iter().filter(|(own, _)| *own == node).map(|(_, rate)| *rate).collect())
+}
+
+/// Long enough for a thread to be scheduled on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[test]
+fn a_board_without_a_blob_is_asked_at_its_own_rate() {
+    let (mut fleet, rates) = on_serial_ports(9_600);
+    assert_eq!(fleet.rates(), [9_600, BAUD_WITHOUT_BLOB]);
+    for _ in 0..2 {
+        let error = fleet.ask(0, PATIENCE, Client::status).unwrap_err();
+        assert!(error.to_string().contains("node 0 does not start: it has no blob"), "{error}");
+        fleet.ask(1, 12 * PATIENCE, Client::status).unwrap();
+        let silent = fleet.ask(2, Duration::from_millis(200), Client::status);
+        assert_eq!(silent, Err(Silence::Silent(2)));
+    }
+    // The one that is off is left at the file's rate.
+    let [none, finished, off] = tried(&rates);
+    assert_eq!((none, finished), (vec![9_600, 115_200], vec![9_600]));
+    assert_eq!(off, [9_600, 115_200, 9_600, 115_200, 9_600]);
+}
+
+#[test]
+fn the_status_of_all_boards_finds_the_one_without_a_blob() {
+    let (mut fleet, rates) = on_serial_ports(9_600);
+    // Usually the second look; on a busy machine an answer may be late.
+    let found = (0..20).any(|_| {
+        let statuses = fleet.statuses();
+        assert_eq!(statuses[2], Err(Silence::Silent(2)));
+        matches!(statuses[..2], [Err(Silence::Refused { node: 0, .. }), Ok(_)])
+    });
+    assert!(found, "{fleet:?}");
+    let [none, _, off] = tried(&rates);
+    assert!(none.contains(&115_200) && off.contains(&115_200), "{none:?} {off:?}");
+}
+
+#[test]
+fn a_file_with_the_rate_of_boards_without_a_blob_leaves_nothing_to_try() {
+    let (mut fleet, rates) = on_serial_ports(BAUD_WITHOUT_BLOB);
+    assert_eq!(fleet.rates(), [BAUD_WITHOUT_BLOB]);
+    assert!(fleet.ask(2, Duration::from_millis(200), Client::status).is_err());
+    assert_eq!(tried(&rates), [[115_200], [115_200], [115_200]].map(Vec::from));
 }

@@ -2,6 +2,7 @@
 //! they have no lines of their own.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use lopa_core::blob::Wiring;
@@ -9,12 +10,18 @@ use lopa_core::problem::Problem;
 use lopa_core::wire::Status;
 
 use super::client::{Client, Silence, statuses};
-use super::port::{Port, PortError};
+use super::port::{Port, PortError, Stream};
 use super::switchboard::Switchboard;
 use crate::config::Experiment;
 use crate::exact::oracle::{Memory, Oracle};
 use crate::network::Faults;
 use crate::run::Prepared;
+
+/// The rate of a board's serial lines while it has no valid blob: see `firmware/embassy-board/src/flash.rs`.
+pub const BAUD_WITHOUT_BLOB: u32 = 115_200;
+
+/// How long a board is asked at another rate than the one it should have.
+const BRIEF: Duration = Duration::from_secs(3);
 
 /// How a port is written.
 const EXAMPLE: &str = "[[fleet.node]], with id and port, such as port = \"/dev/ttyACM0\"";
@@ -39,13 +46,38 @@ pub enum ConnectError {
     },
 }
 
-/// Boards that are plugged in.
+/// Opens a port at a baud rate.
+type Opener = Box<dyn FnMut(&Port, u32) -> Result<Stream, PortError> + Send>;
+
+/// A board's port.
 #[derive(Debug)]
+struct Plug {
+    port: Port,
+    /// The rate it is open at.
+    baud: u32,
+    /// Whether the board has ever answered.
+    answered: bool,
+}
+
+/// Boards that are plugged in.
+///
+/// A board without a valid blob does not know the baud rate of the file. So a serial port whose board has never answered is
+/// also tried at [`BAUD_WITHOUT_BLOB`], where such a board says why it does not start.
 pub struct Connected {
-    /// Kept for its threads, which carry everything.
+    /// Its threads carry everything.
     switch: Switchboard,
     clients: BTreeMap<u32, Client>,
+    plugs: BTreeMap<u32, Plug>,
+    open: Opener,
+    /// The file's rate.
+    baud: u32,
     routed: bool,
+}
+
+impl fmt::Debug for Connected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connected").field("plugs", &self.plugs).finish_non_exhaustive()
+    }
 }
 
 impl Connected {
@@ -54,6 +86,17 @@ impl Connected {
     /// # Errors
     /// Names the port that does not open.
     pub fn open(prepared: &Prepared) -> Result<Self, ConnectError> {
+        Self::open_with(prepared, |port, baud| port.open(baud, Duration::ZERO))
+    }
+
+    /// The same, with another way to open a port at a baud rate.
+    ///
+    /// # Errors
+    /// Names the port that does not open.
+    pub fn open_with(
+        prepared: &Prepared,
+        open: impl FnMut(&Port, u32) -> Result<Stream, PortError> + Send + 'static,
+    ) -> Result<Self, ConnectError> {
         let experiment = prepared.experiment();
         let links = experiment.links.clone().unwrap_or_default();
         if experiment.fleet.as_ref().is_none_or(|table| table.node.is_empty()) {
@@ -64,14 +107,85 @@ impl Connected {
         for edge in prepared.weights().edges().iter().filter(|_| routed) {
             listeners[edge.node as usize].push(edge.neighbour);
         }
-        let mut switch = Switchboard::new(listeners, Faults::NONE, 0, prepared.seal());
-        let mut clients = BTreeMap::new();
+        let switch = Switchboard::new(listeners, Faults::NONE, 0, prepared.seal());
+        let (clients, plugs, baud) = (BTreeMap::new(), BTreeMap::new(), links.baud);
+        let mut own = Self { switch, clients, plugs, open: Box::new(open), baud, routed };
         for node in 0..experiment.network.nodes {
-            let stream = Self::port(experiment, node)?.open(links.baud, Duration::ZERO);
-            let stream = stream.map_err(|error| ConnectError::Port { node, error })?;
-            clients.insert(node, switch.attach(node, stream));
+            let port = Self::port(experiment, node)?;
+            own.plugs.insert(node, Plug { port, baud, answered: false });
+            own.attach(node).map_err(|error| ConnectError::Port { node, error })?;
         }
-        Ok(Self { switch, clients, routed })
+        Ok(own)
+    }
+
+    /// Opens a board's port at the rate that is noted for it.
+    fn attach(&mut self, node: u32) -> Result<(), PortError> {
+        if let Some(plug) = self.plugs.get(&node) {
+            let stream = (self.open)(&plug.port, plug.baud)?;
+            self.clients.insert(node, self.switch.attach(node, stream));
+        }
+        Ok(())
+    }
+
+    /// Opens the port of a silent board at the other rate, if there is another and the board has never answered. Tells
+    /// whether it did.
+    fn change_rate(&mut self, node: u32) -> bool {
+        let Some(plug) = self.plugs.get_mut(&node) else { return false };
+        let serial = matches!(plug.port, Port::Serial(_));
+        if plug.answered || !serial || self.baud == BAUD_WITHOUT_BLOB {
+            return false;
+        }
+        plug.baud = if plug.baud == self.baud { BAUD_WITHOUT_BLOB } else { self.baud };
+        // A port opens only once.
+        self.switch.detach(node);
+        // If it does not open again, its client reports a closed line.
+        self.attach(node).is_ok()
+    }
+
+    /// Notes that a board answered, even if only to say that it does not start.
+    fn note<T>(&mut self, node: u32, answer: &Result<T, Silence>) {
+        let answered = !matches!(answer, Err(Silence::Silent(_) | Silence::Closed(_)));
+        if let Some(plug) = self.plugs.get_mut(&node) {
+            // A board that was refused may be flashed meanwhile, and then has the file's rate.
+            let refused = matches!(answer, Err(Silence::Refused { .. }));
+            plug.answered = (plug.answered || answered) && !refused;
+        }
+    }
+
+    /// The baud rates at which boards were asked.
+    #[must_use]
+    pub fn rates(&self) -> Vec<u32> {
+        let serial = |plug: &Plug| matches!(plug.port, Port::Serial(_));
+        let other = self.baud != BAUD_WITHOUT_BLOB && self.plugs.values().any(serial);
+        [self.baud].into_iter().chain(other.then_some(BAUD_WITHOUT_BLOB)).collect()
+    }
+
+    /// Asks a board something for at most so long; a board that has never answered, also at the other rate.
+    ///
+    /// # Errors
+    /// If it does not say.
+    pub fn ask<T>(
+        &mut self,
+        node: u32,
+        patience: Duration,
+        mut ask: impl FnMut(&mut Client) -> Result<T, Silence>,
+    ) -> Result<T, Silence> {
+        let mut ask = |own: &mut Self, patience| {
+            let client = own.clients.get_mut(&node).ok_or(Silence::Closed(node))?;
+            client.set_patience(patience);
+            let answer = ask(client);
+            own.note(node, &answer);
+            answer
+        };
+        let answer = ask(self, patience);
+        if !matches!(answer, Err(Silence::Silent(_))) || !self.change_rate(node) {
+            return answer;
+        }
+        let other = ask(self, BRIEF.min(patience));
+        if matches!(other, Err(Silence::Silent(_))) {
+            self.change_rate(node);
+        }
+        other
     }
 
     /// Where the file says that a node is plugged in.
@@ -97,9 +211,10 @@ impl Connected {
         self.switch.passed().frames
     }
 
-    /// The hosts at all control links, by node.
-    pub fn clients(&mut self) -> impl Iterator<Item = &mut Client> {
-        self.clients.values_mut()
+    /// The nodes, in order.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<u32> {
+        self.clients.keys().copied().collect()
     }
 
     /// The host at a control link.
@@ -107,10 +222,18 @@ impl Connected {
         self.clients.get_mut(&node)
     }
 
-    /// The status of all boards, or why there is none.
+    /// The status of all boards, or why there is none. Those that have never answered are asked at the other rate next time.
     pub fn statuses(&mut self) -> Vec<Result<Status, Silence>> {
-        let all = statuses(&mut self.clients);
-        all.map(|(node, status)| status?.ok_or(Silence::Silent(node))).collect()
+        let all: Vec<_> = statuses(&mut self.clients)
+            .map(|(node, status)| (node, status.and_then(|s| s.ok_or(Silence::Silent(node)))))
+            .collect();
+        for (node, status) in &all {
+            self.note(*node, status);
+            if matches!(status, Err(Silence::Silent(_))) {
+                self.change_rate(*node);
+            }
+        }
+        all.into_iter().map(|(_, status)| status).collect()
     }
 
     /// A node's outer loss on its own samples, from what it has now; nothing if it does not answer.

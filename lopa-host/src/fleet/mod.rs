@@ -28,7 +28,7 @@ mod watched;
 pub use accident::{Accident, AccidentError, Until};
 pub use account::{Account, Basis};
 pub use client::{Client, Reading, Silence};
-pub use connected::{ConnectError, Connected};
+pub use connected::{BAUD_WITHOUT_BLOB, ConnectError, Connected};
 pub use course::{Course, CourseError, patient};
 pub use emulated::{Emulated, FleetError};
 pub use layout::Layout;

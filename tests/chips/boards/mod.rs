@@ -17,6 +17,7 @@ use lopa_core::node::Scheme;
 use lopa_core::problems::{Logistic, SharedLayer};
 use lopa_host::chips::{BOARDS, Board, Form, Limits, Loaded, Region, blobs};
 use lopa_host::config::Experiment;
+use lopa_host::fleet::BAUD_WITHOUT_BLOB;
 use lopa_host::run::Prepared;
 
 const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests chips::boards -- --ignored";
@@ -152,6 +153,14 @@ fn runners_name_the_chip_and_the_target() {
             assert!(page.contains(what), "firmware/README.md does not name {what}");
         }
     }
+}
+
+#[test]
+fn a_host_tries_the_rate_of_boards_without_a_blob() {
+    let source = text("embassy-board/src/flash.rs");
+    let (_, rest) = source.split_once("const USUAL: u32 = ").expect("the rate has a name");
+    let rate: String = rest.chars().take_while(|c| *c != ';').filter(|c| *c != '_').collect();
+    assert_eq!(rate, BAUD_WITHOUT_BLOB.to_string());
 }
 
 #[test]

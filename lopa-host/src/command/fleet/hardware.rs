@@ -21,6 +21,9 @@ use crate::command::{Failure, interrupts, print, tell};
 /// How often the status of boards is requested.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long a board is asked again and again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Flashes boards.
 #[derive(Debug, Args)]
 pub(super) struct Flash {
@@ -147,10 +150,8 @@ pub(super) fn each(
     tell: impl Fn(&mut Client) -> Result<bool, Silence>,
     what: &str,
 ) -> Result<(), Failure> {
-    for client in fleet.clients() {
-        client.set_patience(Duration::from_secs(10));
-        let node = client.node();
-        let done = tell(client).map_err(Failure::run)?;
+    for node in fleet.nodes() {
+        let done = fleet.ask(node, PATIENCE, &tell).map_err(Failure::run)?;
         if !done {
             return Err(Failure::run(format!("node {node} cannot {what}")));
         }
@@ -166,10 +167,9 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
         "node   round  rounds  met dead refused  boot   repaired   damaged  epochs  state\n",
     );
     let mut silent = Vec::new();
-    for client in fleet.clients() {
-        client.set_patience(Duration::from_secs(10));
-        let node = client.node();
-        let (status, counters) = match client.status().and_then(|s| Ok((s, client.counters()?))) {
+    for node in fleet.nodes() {
+        let both = |client: &mut Client| Ok((client.status()?, client.counters()?));
+        let (status, counters) = match fleet.ask(node, PATIENCE, both) {
             Ok(both) => both,
             Err(silence) => {
                 let _ = writeln!(text, "{node:>4}  {}", word(&Err(silence)));
@@ -190,9 +190,10 @@ pub(super) fn status(prepared: &Prepared) -> Result<(), Failure> {
     if silent.is_empty() {
         return Ok(());
     }
+    let rates: Vec<String> = fleet.rates().iter().map(u32::to_string).collect();
     Err(Failure::run(format!(
-        "no answer from nodes {silent:?}: check their power and their lines to this host; a serial line of a board without \
-         a valid blob runs at 115200 baud, whatever links.baud says"
+        "no answer from nodes {silent:?} at {} baud: check their power and their lines to this host",
+        rates.join(" or ")
     )))
 }
 
@@ -210,9 +211,9 @@ impl Read {
         let outputs = Outputs::for_files(&self.out, &files).map_err(Failure::input)?;
         let mut fleet = Connected::open(prepared)?;
         let mut readings = Vec::new();
-        for client in fleet.clients() {
-            client.set_patience(Duration::from_secs(10));
-            readings.push((client.node(), client.reading().map_err(Failure::run)?));
+        for node in fleet.nodes() {
+            let reading = fleet.ask(node, PATIENCE, Client::reading);
+            readings.push((node, reading.map_err(Failure::run)?));
         }
         // A board that is still learning changes while it is read.
         let at_rest = readings.iter().all(|(_, r)| r.status.round >= r.status.rounds);
