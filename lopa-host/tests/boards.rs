@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::common::{lopa, said};
-use lopa_host::chips::{BOARDS, Board};
+use lopa_host::chips::{BOARDS, Board, ChipError, Form, Limits, NodeBlob, blobs};
+use lopa_host::config::Experiment;
+use lopa_host::run::Prepared;
 
 fn shard(dir: &Path, text: &str, board: &str) -> Output {
     fs::write(dir.join("net.toml"), text).unwrap();
@@ -53,6 +55,11 @@ fn a_network_that_does_not_fit_a_board_is_refused_and_nothing_is_written() {
     }
 }
 
+fn blobs_of(text: &str) -> Vec<NodeBlob> {
+    let prepared = Prepared::new(Experiment::parse(text).unwrap()).unwrap();
+    blobs(&prepared, Limits::default(), Form::default()).unwrap()
+}
+
 /// A ring with checkpoints at a baud rate.
 fn kept(baud: u32, every: u32) -> String {
     ring(3, "{ kind = \"logistic\" }")
@@ -74,14 +81,31 @@ fn checkpoints_that_would_lose_bytes_are_refused() {
             _ => "while it writes a checkpoint",
         };
         assert!(error.contains(what), "{}: {error}", board.name);
-        // Without checkpoints, or behind a router, nothing is lost.
+        // Without checkpoints nothing is lost, nor on USB.
         let without = kept(1_000_000, 10).replace(", checkpoint_every = 10", "");
-        let routed = kept(1_000_000, 10).replace("chunk = 32", "wiring = \"routed\", chunk = 32");
-        for text in [without, routed] {
+        for (text, fits) in [(without, board.flash.deaf > 0), (routed(1_000_000), board.usb)] {
             let output = shard(dir.path(), &text, board.name);
-            assert!(output.status.success() || board.flash.deaf == 0, "{}", said(&output));
+            assert_eq!(output.status.success(), fits, "{}: {}", board.name, said(&output));
         }
     }
+}
+
+/// The same behind a router: boards have only the line to the host.
+fn routed(baud: u32) -> String {
+    kept(baud, 10).replace("chunk = 32", "wiring = \"routed\", chunk = 32")
+}
+
+#[test]
+fn a_serial_line_to_a_router_has_the_limits_of_one_to_a_neighbour() {
+    let [one] = &blobs_of(&routed(1_000_000))[..1] else { panic!("no blobs") };
+    let nucleo: Board = "nucleo-l476rg".parse().unwrap();
+    assert!(matches!(nucleo.takes(one), Err(ChipError::Baud { fastest: 230_400, .. })));
+    assert!(nucleo.takes(&blobs_of(&routed(115_200))[0]).is_ok());
+    // A board like a Pico, but with a serial line to the host: what arrives during a checkpoint would overflow.
+    let pico: Board = "pico".parse().unwrap();
+    assert!(pico.takes(one).is_ok());
+    let serial = Board { usb: false, ..pico };
+    assert!(matches!(serial.takes(one), Err(ChipError::Deaf { slow: 455_111, .. })));
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub struct Board {
     pub features: &'static [&'static str],
     /// The fastest rate of its lines, in bits per second.
     pub fastest: u32,
+    /// Whether its line to the host is USB, where a full buffer makes the host wait, and no baud rate counts.
+    pub usb: bool,
     /// How its flash behaves.
     pub flash: Flash,
 }
@@ -85,6 +87,7 @@ pub const BOARDS: [Board; 4] = [
         floats: 40 * 1024,
         links: 3,
         fastest: 1_000_000,
+        usb: true,
         flash: Flash { erases: 10_000, deaf: 85_000, holds: 1024 },
         ..EMULATED
     },
@@ -113,6 +116,7 @@ pub const BOARDS: [Board; 4] = [
         floats: 40 * 1024,
         links: 3,
         fastest: 1_000_000,
+        usb: true,
         flash: Flash { erases: 100_000, deaf: 45_000, holds: 2048 },
         ..EMULATED
     },
@@ -127,6 +131,7 @@ pub const BOARDS: [Board; 4] = [
         floats: 100 * 1024,
         links: 3,
         fastest: 1_000_000,
+        usb: true,
         flash: Flash { erases: 100_000, deaf: 45_000, holds: 2048 },
         ..EMULATED
     },
@@ -146,6 +151,7 @@ pub const EMULATED: Board = Board {
     neighbours: LINES,
     features: &[],
     fastest: 1_000_000,
+    usb: false,
     flash: FILE,
 };
 
@@ -215,7 +221,9 @@ impl Board {
                 return Err(ChipError::Room { node, name, needed, room });
             }
         }
-        if blob.plan().wiring != Wiring::Direct || blob.peers().len() == 0 {
+        // Without lines of its own a node has only the host's.
+        let own_lines = blob.plan().wiring == Wiring::Direct && blob.peers().len() > 0;
+        if self.usb && !own_lines {
             return Ok(());
         }
         let (board, baud) = (self.name, blob.baud());
