@@ -207,6 +207,30 @@ fn blobs_and_budgets_are_written() {
 }
 
 #[test]
+fn each_row_of_the_report_names_the_node_that_needs_most_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows = String::from("a,b,site,state\n");
+    for row in 0..90_u32 {
+        // The second node has most of the samples, and all have checkpoints of the same size.
+        let site = if row % 6 < 4 { "south" } else { ["north", "west"][row as usize % 2] };
+        let state = if row * 37 % 61 > 30 { "busy" } else { "idle" };
+        rows += &format!("{},{},{site},{state}\n", row * 37 % 61, row * 53 % 71);
+    }
+    fs::write(dir.path().join("rows.csv"), rows).unwrap();
+    let data = "data = { file = \"rows.csv\", node = \"site\" }";
+    let text = file("{ kind = \"logistic\" }", "lopa-gt", data, "-3.0");
+    let text = text.replace("nodes = 5", "nodes = 3").replace("batch = 8", "batch = 2");
+    fs::write(dir.path().join("net.toml"), text).unwrap();
+    let output = lopa(dir.path(), &["shard", "net.toml", "--out", "blobs"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    for (row, node) in [("flash, bytes", 1), ("checkpoint, bytes", 0)] {
+        let line = printed.lines().find(|line| line.starts_with(row)).unwrap();
+        assert!(line.ends_with(&format!("(node {node})")), "{printed}");
+    }
+}
+
+#[test]
 fn blobs_that_do_not_fit_are_refused_and_earlier_ones_kept() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("net.toml"), good()).unwrap();

@@ -81,7 +81,7 @@ impl ShardCommand {
         type Of<T> = fn(&Budget) -> T;
         let rows: [(&str, Of<f64>, Of<String>); 5] = [
             ("flash, bytes", |own| own.flash as f64, |own| own.flash.to_string()),
-            ("checkpoint, bytes", |own| own.flash as f64, |own| own.checkpoint.to_string()),
+            ("checkpoint, bytes", |own| own.checkpoint as f64, |own| own.checkpoint.to_string()),
             ("RAM, bytes", |own| own.ram as f64, |own| own.ram.to_string()),
             ("sent per round, bytes", |own| own.sent as f64, |own| own.sent.to_string()),
             ("round, seconds", |own| own.seconds, |own| format!("{:.6}", own.seconds)),
