@@ -212,6 +212,23 @@ fn probes_are_plugged_in_and_each_has_one_node() {
 }
 
 #[test]
+fn nodes_without_a_probe_are_named_even_if_the_flasher_is_missing() {
+    for tool in ["", "case $1 in\nlist) exit 1;;\n*) echo probe-rs 0.32.0;;\nesac"] {
+        let bench = Bench::new();
+        match tool {
+            "" => bench.without("probe-rs"),
+            script => bench.tool("probe-rs", script),
+        }
+        let text = bench.text().replace("probe = \"2e8a:000c:E660\"\n", "");
+        bench.file(&text.replace("2e8a:000c:E661", "the left one"));
+        let problems = bench.problems(&[]);
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(problems[1].contains("node 0 needs a probe"), "{problems:?}");
+        assert!(problems[2].contains("node 1: \"the left one\" is not a probe"), "{problems:?}");
+    }
+}
+
+#[test]
 fn ports_exist_and_can_be_opened() {
     let bench = Bench::new();
     let name = bench.ports[1].clone();

@@ -78,12 +78,13 @@ fn listed(text: &str) -> Vec<Probe> {
     lines.filter_map(named).collect()
 }
 
-/// Checks the probe of every node, if probe-rs runs.
+/// Checks the probe of every node: what the file says, and, if probe-rs runs, what is plugged in.
 pub(super) fn check(findings: &mut Findings, prepared: &Prepared) {
-    let Ok(output) = output(PROBE_RS, &["list"]) else { return };
+    let Ok(output) = output(PROBE_RS, &["list"]) else { return written(findings, prepared) };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return findings.add("probe", Err::<&str, _>(format!("{PROBE_RS} list failed: {said}")));
+        findings.add("probe", Err::<&str, _>(format!("{PROBE_RS} list failed: {said}")));
+        return written(findings, prepared);
     }
     let found = listed(&String::from_utf8_lossy(&output.stdout));
     let mut taken: Vec<(u32, &Probe)> = Vec::new();
@@ -106,6 +107,21 @@ pub(super) fn check(findings: &mut Findings, prepared: &Prepared) {
             Ok(format!("node {node}: {probe}"))
         });
         findings.add("probe", own);
+    }
+}
+
+/// Reports the nodes whose probe is missing from the file, or is not one. What is plugged in is not known.
+fn written(findings: &mut Findings, prepared: &Prepared) {
+    for node in 0..prepared.experiment().network.nodes {
+        let own = match hardware::probe(prepared, node) {
+            Ok(wanted) => wanted
+                .map_or(Ok(()), |name| name.parse::<Probe>().map(drop))
+                .map_err(|why| format!("node {node}: {why}")),
+            Err(failure) => Err(failure.to_string()),
+        };
+        if let Err(why) = own {
+            findings.add("probe", Err::<&str, _>(why));
+        }
     }
 }
 
