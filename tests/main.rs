@@ -7,6 +7,7 @@ mod algorithm;
 mod chips;
 mod counts;
 mod exchange;
+mod guide;
 // Counts are of this architecture, and by a tool of Linux.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod hosts;

@@ -77,7 +77,7 @@ impl Build<'_> {
         }
         let built = firmware.join("target");
         let images = built.join("images");
-        let _alone = alone(&images)?;
+        let _alone = alone(firmware)?;
         let output = self.cargo(firmware).output().map_err(ImageError::Cargo)?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -133,11 +133,15 @@ impl Build<'_> {
     }
 }
 
-/// Waits until no other process builds; until the file is dropped, none does.
-fn alone(images: &Path) -> Result<File, WriteError> {
+/// Waits until no other process builds programs of the firmware's folder; until the file is dropped, none does.
+///
+/// # Errors
+/// If there cannot be such a file.
+pub fn alone(firmware: &Path) -> Result<File, WriteError> {
+    let images = firmware.join("target/images");
     let path = images.join("lock");
     let lock = || {
-        fs::create_dir_all(images)?;
+        fs::create_dir_all(&images)?;
         let file = File::create(&path)?;
         file.lock().map(|()| file)
     };
