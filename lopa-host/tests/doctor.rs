@@ -244,6 +244,20 @@ fn ports_exist_and_can_be_opened() {
 }
 
 #[test]
+fn serial_servers_are_connected_to() {
+    let bench = Bench::new();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = format!("tcp:{}", server.local_addr().unwrap());
+    bench.change(&bench.ports[0], &port);
+    let output = bench.doctor(&[]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = format!("node 0: {port} can be opened; its server must use 115200 baud");
+    assert!(output.status.success() && printed.contains(&line), "{printed}");
+    bench.change(&bench.ports[0], "tcp:127.0.0.1:1");
+    bench.expect("port", &["node 0: cannot open tcp:127.0.0.1:1", "is the serial server running"]);
+}
+
+#[test]
 fn a_baud_rate_that_loses_bytes_and_a_network_that_does_not_fit_are_problems() {
     let bench = Bench::new();
     let fast = bench.text().replace("baud = 115200", "baud = 1000000");

@@ -40,6 +40,8 @@ fn mistakes_are_reported_and_earlier_results_kept() {
     with("some.toml", "[fleet]\nnode = [{ id = 0, port = \"unix:a\" }]");
     with("portless.toml", "[fleet]\nnode = [{ id = 0, probe = \"p\" }]");
     with("gone.toml", "[fleet]\nnode = [{ id = 0, port = \"/dev/no-such-port\" }]");
+    with("refused.toml", "[fleet]\nnode = [{ id = 0, port = \"tcp:127.0.0.1:1\" }]");
+    with("unnumbered.toml", "[fleet]\nnode = [{ id = 0, port = \"tcp:attic\" }]");
     fs::create_dir(dir.path().join("out")).unwrap();
     fs::write(dir.path().join("out/state.json"), "earlier").unwrap();
     fs::write(dir.path().join("out/lopa.lock"), "state.json\n").unwrap();
@@ -56,6 +58,8 @@ fn mistakes_are_reported_and_earlier_results_kept() {
         (1, vec!["some.toml", "status"], "cannot open unix:a"),
         (2, vec!["portless.toml", "status"], "the file has no port for node 0"),
         (1, vec!["gone.toml", "status"], "is the board plugged in?"),
+        (1, vec!["refused.toml", "status"], "is the serial server running"),
+        (1, vec!["unnumbered.toml", "status"], "\"attic\" is not an address: write tcp:HOST:PORT"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "4@5"]].concat(), "the last node is 3"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "1@60"]].concat(), "must be 1 to 59"),
         (2, [&["net.toml"], &emulate[..], &["--kill", "one"]].concat(), "NODE@ROUND"),

@@ -1,7 +1,9 @@
-//! Boards that refuse their blobs, as `lopa fleet` shows them: the boards are sockets that answer as such a board does.
+//! Boards that refuse their blobs, and lines that are closed, as `lopa fleet` shows them: the boards are sockets that answer
+//! as such a board does.
 
 use std::fs;
 use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
@@ -16,26 +18,28 @@ use lopa_host::config::Experiment;
 use lopa_host::fleet::{BAUD_WITHOUT_BLOB, Client, Connected, Port, Silence, Stream};
 use lopa_host::run::Prepared;
 
-/// The answer to every request: a node without a blob, or one that has finished.
-fn answer(node: u32) -> Answer<wire::Floats<'static>> {
-    match node {
-        0 => Answer::Refused(BlobError::NotABlob.into()),
-        _ => Answer::Status(Status {
-            session: 1,
-            challenge: 0,
-            round: 60,
-            rounds: 60,
-            met: 0,
-            dead: 1,
-            refused: 0,
-            paused: false,
-            diverged: false,
-        }),
-    }
+type Said = Answer<wire::Floats<'static>>;
+
+/// The answer of a node that has finished, to every request.
+const FINISHED: Said = Answer::Status(Status {
+    session: 1,
+    challenge: 0,
+    round: 60,
+    rounds: 60,
+    met: 0,
+    dead: 1,
+    refused: 0,
+    paused: false,
+    diverged: false,
+});
+
+/// The answer of a node without a blob.
+fn no_blob() -> Said {
+    Answer::Refused(BlobError::NotABlob.into())
 }
 
-/// Answers requests until the host has gone.
-fn serve(mut line: UnixStream, node: u32) {
+/// Gives every request the same answer until the host has gone.
+fn serve(mut line: impl Read + Write, node: u32, answer: &Said) {
     let mut reader = FrameReader::<256>::new(Seal::PLAIN);
     let mut byte = [0];
     while line.read_exact(&mut byte).is_ok() {
@@ -45,7 +49,7 @@ fn serve(mut line: UnixStream, node: u32) {
         else {
             continue;
         };
-        let body = Body::Reply(Reply { tag, answer: answer(node) });
+        let body = Body::Reply(Reply { tag, answer: answer.clone() });
         let message = Message { version: VERSION, sender: node, session: 1, epoch: 0, body };
         let mut out = [0; 256];
         let len = wire::encode(&message, &Seal::PLAIN, &mut out).unwrap();
@@ -61,8 +65,9 @@ fn boards(dir: &Path) {
     for node in 0..2 {
         let path = dir.join(format!("board-{node}"));
         let listener = UnixListener::bind(&path).unwrap();
+        let answer = if node == 0 { no_blob() } else { FINISHED };
         std::thread::spawn(move || {
-            listener.incoming().flatten().for_each(|line| serve(line, node));
+            listener.incoming().flatten().for_each(|line| serve(line, node, &answer));
         });
         file += &format!("[[fleet.node]]\nid = {node}\nport = \"unix:{}\"\n", path.display());
     }
@@ -104,7 +109,8 @@ fn on_serial_ports(baud: u32) -> (Connected, Receiver<(u32, u32)>) {
         let (host, board) = UnixStream::pair().unwrap();
         let own = [Some(BAUD_WITHOUT_BLOB), Some(baud), None][node as usize];
         if own == Some(rate) {
-            std::thread::spawn(move || serve(board, node));
+            let answer = if node == 0 { no_blob() } else { FINISHED };
+            std::thread::spawn(move || serve(board, node, &answer));
         } else {
             deaf.push(board);
         }
@@ -161,4 +167,34 @@ fn a_file_with_the_rate_of_boards_without_a_blob_leaves_nothing_to_try() {
     assert_eq!(fleet.rates(), [BAUD_WITHOUT_BLOB]);
     assert!(fleet.ask(2, Duration::from_millis(200), Client::status).is_err());
     assert_eq!(tried(&rates), [[115_200], [115_200], [115_200]].map(Vec::from));
+}
+
+#[test]
+fn a_serial_server_that_closes_its_line_is_connected_to_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = network(&[("nodes = 4", "nodes = 2"), ("\"ring\"", "\"path\"")]);
+    let (lines, accepted) = mpsc::channel();
+    for node in 0..2 {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = server.local_addr().unwrap();
+        file += &format!("[[fleet.node]]\nid = {node}\nport = \"tcp:{at}\"\n");
+        let lines = lines.clone();
+        std::thread::spawn(move || {
+            let mut incoming = server.incoming().flatten();
+            // The first line is closed before anything is said.
+            drop(incoming.next());
+            for line in incoming {
+                lines.send(node).unwrap();
+                serve(line, node, &FINISHED);
+            }
+        });
+    }
+    fs::write(dir.path().join("net.toml"), file).unwrap();
+    let output = lopa(dir.path(), &["fleet", "net.toml", "monitor"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("node 0: done") && text.contains("node 1: done"), "{text}");
+    let mut accepted: Vec<u32> = accepted.try_iter().collect();
+    accepted.sort_unstable();
+    assert_eq!(accepted, [0, 1], "a second line each");
 }

@@ -162,7 +162,8 @@ pub struct FleetTable {
 pub struct FleetNode {
     /// The node's number.
     pub id: u32,
-    /// Its serial port, such as "/dev/ttyACM0", or "unix:/path" for an emulator's socket. Not needed to flash it.
+    /// Its serial port, such as "/dev/ttyACM0", "tcp:HOST:PORT" of a serial server, or "unix:/path" of an emulator's
+    /// socket. Not needed to flash it.
     pub port: Option<String>,
     /// Its debug probe, as `probe-rs list` names it: "VID:PID:serial".
     pub probe: Option<String>,

@@ -151,6 +151,11 @@ impl Client {
         self.node
     }
 
+    /// Whether its line is closed, for good.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
     /// How long it asks again and again.
     pub const fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;

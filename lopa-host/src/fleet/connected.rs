@@ -188,6 +188,16 @@ impl Connected {
         other
     }
 
+    /// Opens ports again whose lines were closed: a cable that was pulled and plugged in again, a serial server that was
+    /// restarted. What does not open now is tried again with the next call.
+    fn reopen(&mut self) {
+        let closed = self.clients.values().filter(|client| client.is_closed());
+        let closed: Vec<u32> = closed.map(Client::node).collect();
+        for node in closed {
+            _ = self.attach(node);
+        }
+    }
+
     /// Where the file says that a node is plugged in.
     ///
     /// # Errors
@@ -222,8 +232,10 @@ impl Connected {
         self.clients.get_mut(&node)
     }
 
-    /// The status of all boards, or why there is none. Those that have never answered are asked at the other rate next time.
+    /// The status of all boards, or why there is none. Those that have never answered are asked at the other rate next time, and
+    /// lines that were closed are opened again, if they can be.
     pub fn statuses(&mut self) -> Vec<Result<Status, Silence>> {
+        self.reopen();
         let all: Vec<_> = statuses(&mut self.clients)
             .map(|(node, status)| (node, status.and_then(|s| s.ok_or(Silence::Silent(node)))))
             .collect();

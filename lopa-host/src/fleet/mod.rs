@@ -23,6 +23,7 @@ mod layout;
 mod port;
 pub mod reference;
 mod switchboard;
+mod tcp;
 mod watched;
 
 pub use accident::{Accident, AccidentError, Until};
@@ -34,3 +35,4 @@ pub use emulated::{Emulated, FleetError};
 pub use layout::Layout;
 pub use port::{Port, PortError, Stream};
 pub use switchboard::{Eavesdropper, Passed, Recorded, Switchboard};
+pub use tcp::Address;

@@ -1,4 +1,4 @@
-//! Where a line to a node is plugged in: a serial port, a pseudo-terminal, or a socket of an emulator.
+//! Where a line to a node is plugged in: a serial port, a pseudo-terminal, a socket of an emulator, or a serial server.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -6,6 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
+
+use super::tcp::{self, Address};
 
 /// A read or a write that takes longer is abandoned and tried again, so that a thread that waits can be stopped.
 pub(crate) const BREATH: Duration = Duration::from_millis(100);
@@ -18,6 +20,8 @@ pub(crate) const BREATH: Duration = Duration::from_millis(100);
 /// assert_eq!(port, Port::Serial("/dev/ttyACM0".into()));
 /// let port: Port = "unix:/tmp/node-0".parse()?;
 /// assert_eq!(port.to_string(), "unix:/tmp/node-0");
+/// let port: Port = "tcp:attic:4000".parse()?;
+/// assert_eq!(port.to_string(), "tcp:attic:4000");
 /// # Ok::<(), lopa_host::fleet::PortError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub enum Port {
     Serial(String),
     /// A socket, as an emulator offers.
     Unix(PathBuf),
+    /// A serial server on another machine, such as ser2net.
+    Tcp(Address),
 }
 
 /// A port cannot be used.
@@ -33,9 +39,14 @@ pub enum Port {
 pub enum PortError {
     /// It has no name.
     #[error(
-        "the port has no name: write the name of a serial port, or unix: and the path of a socket"
+        "the port has no name: write the name of a serial port, unix: and the path of a socket, or tcp:HOST:PORT"
     )]
     Empty,
+    /// It is not the address of a serial server.
+    #[error(
+        "{0:?} is not an address: write tcp:HOST:PORT, such as tcp:192.168.1.7:4000 or tcp:[::1]:4000"
+    )]
+    Address(String),
     /// It does not open.
     #[error("cannot open {port}: {error}{}", hint(port, error))]
     Open {
@@ -58,6 +69,7 @@ fn hint(port: &Port, error: &io::Error) -> &'static str {
             "; another program uses it: close that first"
         }
         (Port::Serial(_), ErrorKind::NotFound) => "; is the board plugged in?",
+        (Port::Tcp(_), kind) => tcp::hint(kind),
         _ => "",
     }
 }
@@ -67,6 +79,7 @@ impl fmt::Display for Port {
         match self {
             Self::Serial(name) => f.write_str(name),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
         }
     }
 }
@@ -75,11 +88,12 @@ impl FromStr for Port {
     type Err = PortError;
 
     fn from_str(text: &str) -> Result<Self, PortError> {
-        match text.strip_prefix("unix:") {
+        match text.split_once(':') {
             _ if text.trim().is_empty() => Err(PortError::Empty),
-            Some("") => Err(PortError::Empty),
-            Some(path) => Ok(Self::Unix(path.into())),
-            None => Ok(Self::Serial(text.into())),
+            Some(("unix", "")) => Err(PortError::Empty),
+            Some(("unix", path)) => Ok(Self::Unix(path.into())),
+            Some(("tcp", address)) => address.parse().map(Self::Tcp),
+            _ => Ok(Self::Serial(text.into())),
         }
     }
 }
@@ -108,7 +122,8 @@ impl Stream {
 }
 
 impl Port {
-    /// Opens it, at `baud` bits per second if it is a serial port. A socket that does not exist yet is waited for.
+    /// Opens it, at `baud` bits per second if it is a serial port; a serial server has its own setting for that. A socket or
+    /// a server that is not there yet is waited for.
     ///
     /// # Errors
     /// Says why not, after `patience`.
@@ -137,6 +152,7 @@ impl Port {
                 };
                 halves().map_err(wrong)
             }
+            Self::Tcp(address) => address.open(patience).map_err(wrong),
         }
     }
 }

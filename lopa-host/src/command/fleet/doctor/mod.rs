@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use lopa_host::chips::Board;
-use lopa_host::fleet::{ConnectError, Connected};
+use lopa_host::fleet::{ConnectError, Connected, Port};
 use lopa_host::run::Prepared;
 
 use super::Source;
@@ -85,7 +85,11 @@ fn ports(findings: &mut Findings, prepared: &Prepared) {
         let opened = Connected::port(experiment, node).and_then(|port| {
             let opened = port.open(baud, Duration::ZERO);
             opened.map_err(|error| ConnectError::Port { node, error })?;
-            Ok(format!("node {node}: {port} can be opened"))
+            let rate = match port {
+                Port::Tcp(_) => format!("; its server must use {baud} baud"),
+                _ => String::new(),
+            };
+            Ok(format!("node {node}: {port} can be opened{rate}"))
         });
         findings.add("port", opened);
     }
