@@ -22,6 +22,7 @@ pub mod batch;
 pub mod blob;
 pub mod check;
 pub mod checkpoint;
+pub mod codec;
 pub mod draw;
 pub mod epoch;
 pub mod exchange;
