@@ -11,8 +11,12 @@ use lopa_core::wire::Cause;
 use lopa_host::chips::EMULATED;
 use lopa_host::fleet::{Emulated, Layout, Silence, patient};
 use lopa_host::network::Faults;
+use lopa_host::run::Prepared;
 
-use super::{PATIENT, assert_simulated_bits, described, fleet, logistic, prepared, run};
+use super::keys::{keys, ring};
+use super::{
+    PATIENT, assert_simulated_bits, continue_as, described, fleet, logistic, prepared, run,
+};
 use crate::chips::budgets::{paint, row, stack, statics};
 use crate::chips::emulator::{CORTEX_M4F, TARGETS, flash};
 
@@ -74,9 +78,7 @@ fn a_node_in_c_computes_the_bits_of_rust_nodes_within_its_budgets() {
     assert!(passed.spoiled as f64 > 0.07 * passed.frames as f64, "{passed:?}");
     let counters = fleet.client(IN_C).unwrap().counters().unwrap();
     assert!(counters.repaired > 0 && counters.corrupt + counters.truncated > 0, "{counters:?}");
-    // It has no flash for checkpoints, and says so.
-    assert!(!fleet.client(IN_C).unwrap().checkpoint().unwrap());
-    assert!(fleet.client(0).unwrap().checkpoint().unwrap());
+    assert!(fleet.client(IN_C).unwrap().checkpoint().unwrap());
 
     let node = Footprint::new(Scheme::GradientTracking, FEATURES, FEATURES, FEATURES);
     let besides = statics(&image) - node.state - node.scratch;
@@ -94,6 +96,42 @@ fn a_node_in_c_computes_the_bits_of_rust_nodes_within_its_budgets() {
     }
     assert_eq!(besides, row(&page, "RAM besides the node's floats").0, "a constant");
     assert_eq!(["flash", "stack"].map(|name| row(&page, name).1), [40 << 10, 4 << 10]);
+}
+
+/// Runs half of the rounds, cuts the power and runs the rest. If the node in C began again, its neighbours would begin a new
+/// epoch, and there must be none.
+fn in_two_halves(ring: impl Fn(u64) -> Prepared, image: &Path) {
+    let half = ring(ROUNDS / 2);
+    let mut fleet = fleet(&half, None, PATIENT, None);
+    fleet.put_on(IN_C, &EMULATED, image).unwrap();
+    run(&half, &mut fleet, &[], PATIENT);
+    let whole = ring(ROUNDS);
+    continue_as(&whole, &mut fleet);
+    assert_simulated_bits(&whole, &mut fleet);
+}
+
+#[test]
+#[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
+fn a_node_in_c_continues_from_its_checkpoint_after_a_power_cut() {
+    in_two_halves(|rounds| logistic(4, "ring", rounds), &built().join("node"));
+}
+
+#[test]
+#[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
+fn a_node_in_c_with_a_key_does_so_too_and_without_encryption_it_refuses_the_blob() {
+    let (folder, alone) = ("firmware/target/c-key", alone());
+    shell(&format!(
+        "cmake -S firmware/c/example -B {folder} -DLOPA_CARGO_FOLDER=$PWD/{CARGO} -DLOPA_FEATURES=encrypt -DFLASH=48K \
+         -DCMAKE_TOOLCHAIN_FILE=$PWD/firmware/c/cmake/cortex-m4f.cmake && \
+         cmake --build {folder} --target node"
+    ));
+    drop(alone);
+    let (_keys, [key, _]) = keys();
+    in_two_halves(|rounds| ring(rounds, Some(&key)), &root().join(folder).join("node"));
+    let mut plain = fleet(&ring(ROUNDS, Some(&key)), None, PATIENT, None);
+    plain.put_on(IN_C, &EMULATED, &built().join("node")).unwrap();
+    let refused = plain.start(IN_C).unwrap().status();
+    assert!(matches!(refused, Err(Silence::Refused { .. })), "{refused:?}");
 }
 
 #[test]

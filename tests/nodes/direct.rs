@@ -5,7 +5,7 @@ use lopa_host::fleet::Accident;
 use lopa_host::fleet::reference::Reference;
 use lopa_host::network::Faults;
 
-use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
+use super::{PATIENT, assert_simulated_bits, continue_as, fleet, logistic, run};
 
 const ROUNDS: u64 = 200;
 
@@ -52,17 +52,7 @@ fn a_fleet_continues_from_its_checkpoints_after_a_power_cut() {
     // A node writes a checkpoint before it reports the end; this one replaces the other slot.
     assert!(boards.client(0).unwrap().checkpoint().unwrap());
     let whole = logistic(4, "ring", ROUNDS);
-    let layout =
-        lopa_host::fleet::Layout::new(&whole, None, lopa_host::fleet::patient(PATIENT, false))
-            .unwrap();
-    for (node, blob) in (0..).zip(&layout.blobs) {
-        boards.kill(node);
-        boards.flash(node, blob).unwrap();
-    }
-    run(&whole, &mut boards, &[], PATIENT);
-    for node in 0..4 {
-        assert_eq!(boards.client(node).unwrap().status().unwrap().session, 2, "node {node}");
-    }
+    continue_as(&whole, &mut boards);
     assert_simulated_bits(&whole, &mut boards);
 }
 

@@ -90,6 +90,19 @@ fn run(prepared: &Prepared, fleet: &mut Emulated, accidents: &[Accident], silenc
     println!("{nodes} nodes, {rounds} rounds: {:.1} seconds", start.elapsed().as_secs_f64());
 }
 
+/// Cuts the power of all boards, gives them the blobs of a longer run, and runs it to its end from their checkpoints.
+fn continue_as(prepared: &Prepared, fleet: &mut Emulated) {
+    let layout = Layout::new(prepared, None, patient(PATIENT, false)).unwrap();
+    for (node, blob) in (0..).zip(&layout.blobs) {
+        fleet.kill(node);
+        fleet.flash(node, blob).unwrap();
+    }
+    run(prepared, fleet, &[], PATIENT);
+    for node in 0..fleet.len() as u32 {
+        assert_eq!(fleet.client(node).unwrap().status().unwrap().session, 2, "node {node}");
+    }
+}
+
 /// Checks that every node has the bits of the simulation, and that none ever lost a neighbour.
 fn assert_simulated_bits(prepared: &Prepared, fleet: &mut Emulated) {
     let reference = Reference::run(prepared, &AtomicBool::new(false), |_| ()).unwrap().unwrap();

@@ -138,6 +138,8 @@ size_t board_write(size_t line, const uint8_t *bytes, size_t len)
     return sent;
 }
 
+enum { OPEN = 1, CLOSE = 2, WRITE = 5, READ = 6, SEEK = 10, EXIT = 0x18 };
+
 static uint32_t semihosting(uint32_t operation, const void *argument)
 {
     register uint32_t result __asm("r0") = operation;
@@ -145,6 +147,29 @@ static uint32_t semihosting(uint32_t operation, const void *argument)
     __asm volatile("bkpt 0xab" : "+r"(result) : "r"(pointer) : "memory");
     return result;
 }
+
+/* Reads or writes a part of the file, and says whether all of it was. */
+static bool flash(uint32_t operation, size_t at, uintptr_t bytes, size_t len)
+{
+    static const char name[] = "flash.bin";
+    /* The mode "r+b", and "w+b" if there is no file yet. */
+    uintptr_t open[] = {(uintptr_t)name, 3, sizeof name - 1};
+    uintptr_t file = semihosting(OPEN, open);
+    if (file == UINT32_MAX && operation == WRITE) {
+        open[1] = 7;
+        file = semihosting(OPEN, open);
+    }
+    if (file == UINT32_MAX) {
+        return false;
+    }
+    const uintptr_t seek[] = {file, at}, move[] = {file, bytes, len};
+    /* Returns how many bytes are left. */
+    bool done = semihosting(SEEK, seek) == 0 && semihosting(operation, move) == 0;
+    return semihosting(CLOSE, &file) == 0 && done;
+}
+
+bool board_flash_read(size_t at, void *bytes, size_t len) { return flash(READ, at, (uintptr_t)bytes, len); }
+bool board_flash_write(size_t at, const void *bytes, size_t len) { return flash(WRITE, at, (uintptr_t)bytes, len); }
 
 void board_print(const char *text)
 {
@@ -155,13 +180,13 @@ void board_print(const char *text)
     /* The name of the output, the mode "w", and the length of the name. */
     static const char name[] = ":tt";
     const uintptr_t open[] = {(uintptr_t)name, 4, 3};
-    const uintptr_t write[] = {semihosting(1, open), (uintptr_t)text, len};
-    semihosting(5, write);
+    const uintptr_t write[] = {semihosting(OPEN, open), (uintptr_t)text, len};
+    semihosting(WRITE, write);
 }
 
 void board_exit(bool success)
 {
-    semihosting(0x18, (const void *)(uintptr_t)(success ? 0x20026 : 0x20023));
+    semihosting(EXIT, (const void *)(uintptr_t)(success ? 0x20026 : 0x20023));
 }
 
 extern uint32_t stack_top, data_start, data_end, data_from, bss_start, bss_end;
@@ -191,10 +216,10 @@ static void fault(void)
     }
 }
 
-/* The stack, the chip's own fifteen exceptions, and 32 interrupts, of which the board has fewer. */
+/* The stack, the chip's own fifteen exceptions, and 24 interrupts, of which the board uses fewer. */
 #define EIGHT interrupt, interrupt, interrupt, interrupt, interrupt, interrupt, interrupt, interrupt
 __attribute__((section(".vectors"), used)) static const struct {
     uint32_t *stack;
-    void (*handlers[15 + 32])(void);
+    void (*handlers[15 + 24])(void);
 } vectors = {&stack_top, {reset, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault,
-                          EIGHT, EIGHT, EIGHT, EIGHT}};
+                          EIGHT, EIGHT, EIGHT}};

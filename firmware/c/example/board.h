@@ -25,6 +25,11 @@ size_t board_read(size_t line, uint8_t *bytes, size_t room);
 /* Sends as many bytes as the line accepts now, and says how many. */
 size_t board_write(size_t line, const uint8_t *bytes, size_t len);
 
+/* The flash for checkpoints: a file of the emulator's host, so that it outlives the emulator. Bytes never written are not
+ * read; both say whether all bytes were. On a chip, erase before you write. */
+bool board_flash_read(size_t at, void *bytes, size_t len);
+bool board_flash_write(size_t at, const void *bytes, size_t len);
+
 /* Prints to the emulator's output, and ends the emulator. */
 void board_print(const char *text);
 void board_exit(bool success);

@@ -1,6 +1,7 @@
 /* A node: moves bytes between the lines and the library, and computes when the library says so. */
 #include "board.h"
 #include "lopa.h"
+#include "store.h"
 
 /* All memory of the node, and for each line the frame on its way. */
 static uint64_t memory[LOPA_WORDS(LOPA_LOGISTIC_FLOATS(FEATURES))];
@@ -43,10 +44,12 @@ int main(void)
 {
     board_start();
     LopaNode *node;
-    /* This board has no flash for checkpoints, so boots are not counted. */
-    int32_t error = lopa_node_init(memory, sizeof memory, BOARD_BLOB, BOARD_BLOB_BYTES, 0, board_now(), &node);
+    uint32_t boot = store_boot();
+    int32_t error = lopa_node_init(memory, sizeof memory, BOARD_BLOB, BOARD_BLOB_BYTES, boot, board_now(), &node);
     if (error < 0) {
         board_print(lopa_error_text(error));
+    } else if (boot > 0) {
+        store_restore(node, board_now());
     }
     /* A node that was refused is served too: it tells a host why. */
     while (node != NULL) {
@@ -54,7 +57,12 @@ int main(void)
         listen(node, now);
         int32_t step = lopa_node_poll(node, now);
         if (lopa_node_checkpoint_wanted(node)) {
-            lopa_node_checkpoint_written(node, false);
+            /* Flash that cannot count boots is not trusted with a checkpoint. */
+            int32_t saved = boot > 0 ? store_save(node) : LOPA_ERROR_CHECKPOINT;
+            /* In the middle of a round it has to wait. */
+            if (saved != LOPA_ERROR_TURN) {
+                lopa_node_checkpoint_written(node, saved >= 0);
+            }
         }
         speak(node, now);
         if (step == LOPA_COMPUTE) {

@@ -16,6 +16,8 @@
 /* Floats of logistic or ridge regression with so many features: with gradient tracking (LoPA-GT), and without (LoPA-LG). */
 #define LOPA_LOGISTIC_FLOATS(features) (8 * (size_t)(features))
 #define LOPA_LOGISTIC_LG_FLOATS(features) (7 * (size_t)(features))
+/* Bytes of a checkpoint of logistic or ridge regression, at most: with gradient tracking. */
+#define LOPA_LOGISTIC_CHECKPOINT_BYTES(features) (100 + 20 * (size_t)(features))
 
 
 /*
@@ -436,7 +438,8 @@ int32_t lopa_node_restore(struct LopaNode *node,
                           uint64_t now_us);
 
 /*
- Whether a host has asked for a checkpoint: write one, then call lopa_node_checkpoint_written().
+ Whether to write a checkpoint now, with lopa_node_save(), and then to call lopa_node_checkpoint_written(): every
+ run.checkpoint_every rounds of the blob's file, when the node rests, and when a host asks. Call it after lopa_node_poll().
 
  # Safety
  `node` is null or from lopa_node_init(), and not in use elsewhere.
@@ -444,7 +447,7 @@ int32_t lopa_node_restore(struct LopaNode *node,
 bool lopa_node_checkpoint_wanted(struct LopaNode *node);
 
 /*
- Tells the host whether the checkpoint it asked for was written. Returns 0 or an error.
+ Tells the host that asked for the checkpoint, if one did, whether it was written. Returns 0 or an error.
 
  # Safety
  `node` is null or from lopa_node_init(), and not in use elsewhere.

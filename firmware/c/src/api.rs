@@ -78,6 +78,7 @@ pub struct LopaStatus {
 ///
 /// # Safety
 /// As the functions below: null, or readable memory of a node, which nothing else uses during the call.
+#[inline(never)] // It would be in every function: 300 bytes more.
 unsafe fn node<'a>(node: *mut LopaNode) -> Result<&'a mut LopaNode, i32> {
     if node.is_null() {
         return Err(LOPA_ERROR_NULL);
@@ -174,9 +175,9 @@ pub unsafe extern "C" fn lopa_node_init(
     let node = memory.cast::<LopaNode>();
     // SAFETY: aligned and large enough; written field by field, because a whole node is large for a stack.
     unsafe {
-        // Not `write(BoardExchange::vacant())`, which would need a copy of it on the stack: all its bits are zero.
-        addr_of_mut!((*node).exchange).write_bytes(0, 1);
-        addr_of_mut!((*node).refused).write(0);
+        // The numbers, and the exchange: not `write(BoardExchange::vacant())`, which would need a copy of it on the stack: all
+        // its bits are zero.
+        node.write_bytes(0, 1);
         addr_of_mut!((*node).boot).write(boot);
         addr_of_mut!((*node).blob).write(blob);
         addr_of_mut!((*node).built).write(None);
@@ -415,17 +416,18 @@ pub unsafe extern "C" fn lopa_node_restore(
     merged(node.and_then(|node| node.restore(saved?, now_us).map(|()| 0)))
 }
 
-/// Whether a host has asked for a checkpoint: write one, then call lopa_node_checkpoint_written().
+/// Whether to write a checkpoint now, with lopa_node_save(), and then to call lopa_node_checkpoint_written(): every
+/// run.checkpoint_every rounds of the blob's file, when the node rests, and when a host asks. Call it after lopa_node_poll().
 ///
 /// # Safety
 /// `node` is null or from lopa_node_init(), and not in use elsewhere.
 #[unsafe(no_mangle)] // See the module.
 pub unsafe extern "C" fn lopa_node_checkpoint_wanted(node: *mut LopaNode) -> bool {
     // SAFETY: promised by the caller.
-    unsafe { self::node(node) }.is_ok_and(|node| node.exchange.checkpoint_asked())
+    unsafe { self::node(node) }.is_ok_and(|node| node.checkpoint_wanted())
 }
 
-/// Tells the host whether the checkpoint it asked for was written. Returns 0 or an error.
+/// Tells the host that asked for the checkpoint, if one did, whether it was written. Returns 0 or an error.
 ///
 /// # Safety
 /// `node` is null or from lopa_node_init(), and not in use elsewhere.

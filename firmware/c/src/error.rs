@@ -89,37 +89,37 @@ const fn text(error: i32) -> &'static CStr {
     match error {
         0.. => c"no error",
         LOPA_ERROR_NULL => c"a pointer is null",
-        LOPA_ERROR_NODE => c"the pointer does not lead to a node: call lopa_node_init first",
+        LOPA_ERROR_NODE => c"not a node: call lopa_node_init first",
         LOPA_ERROR_ALIGNMENT => {
-            c"a node's memory must begin at a multiple of 8 bytes: declare it as uint64_t"
+            c"memory must begin at a multiple of 8 bytes: declare it as uint64_t"
         }
         LOPA_ERROR_MEMORY => {
-            c"the memory is too small for the blob's node: lopa_node_size returns the bytes"
+            c"the memory is too small: lopa_node_size returns the bytes"
         }
         LOPA_ERROR_FLOATS => {
-            c"floats are not IEEE 754 here: clear FPSCR.FZ and RMode, or link the compiler's float routines"
+            c"floats are not IEEE 754: clear FPSCR.FZ and RMode, or link the compiler's float routines"
         }
-        LOPA_ERROR_LINK => c"there is no such link: they are 0 to LOPA_LINKS - 1",
+        LOPA_ERROR_LINK => c"no such link: they are 0 to LOPA_LINKS - 1",
         LOPA_ERROR_BUFFER => {
-            c"the buffer is too short: LOPA_FRAME_BYTES for frames, lopa_node_checkpoint_size for checkpoints"
+            c"the buffer is too short: see LOPA_FRAME_BYTES and lopa_node_checkpoint_size"
         }
         LOPA_ERROR_TURN => {
-            c"called out of turn: compute only after LOPA_COMPUTE, save only between rounds"
+            c"out of turn: compute only after LOPA_COMPUTE, save only between rounds"
         }
         LOPA_ERROR_DIVERGED => {
-            c"a variable became infinite or NaN: reduce the step sizes and write the blobs again"
+            c"diverged: reduce the step sizes and write the blobs again"
         }
         LOPA_ERROR_MISMATCH => c"the node is not where its exchange left it: initialise it again",
-        LOPA_ERROR_FEATURES => c"the number of features is not that of the blob's problem",
+        LOPA_ERROR_FEATURES => c"not the number of features of the blob's problem",
         LOPA_ERROR_PREDICTION => c"the blob's problem has nothing to predict",
-        LOPA_ERROR_VECTOR => c"there is no such vector: use one of LOPA_X to LOPA_Y",
+        LOPA_ERROR_VECTOR => c"no such vector: use LOPA_X to LOPA_Y",
         LOPA_ERROR_CHECKPOINT => {
-            c"not a complete checkpoint of this node in this network: start without it"
+            c"not a checkpoint of this node and network: start without it"
         }
         LOPA_ERROR_ONLY_LOGISTIC => {
-            c"built for logistic regression only: build the library with the feature all-problems"
+            c"only logistic regression: build the library with the feature all-problems"
         }
-        LOPA_ERROR_NO_BLOB => c"these bytes are not a blob: write one with lopa shard",
+        LOPA_ERROR_NO_BLOB => c"not a blob: write one with lopa shard",
         LOPA_ERROR_BLOB_VERSION => {
             c"the blob has another version: use a blob and a library of one release"
         }
@@ -137,7 +137,7 @@ const fn text(error: i32) -> &'static CStr {
         LOPA_ERROR_BLOB_CHUNK => c"the blob's chunks are too long: use smaller ones",
         LOPA_ERROR_BLOB_KEY => c"the blob has a key: build the library with the feature encrypt",
         LOPA_ERROR_BOOT => {
-            c"the blob has a key, so boots must be counted: pass a boot number that grows with every start"
+            c"the blob has a key: pass a boot number that grows with every start"
         }
         _ => c"unknown error",
     }

@@ -1,6 +1,7 @@
 //! A node in its caller's memory: the exchange and what belongs to it first, then the node's floats.
 
 use lopa_core::blob::{Blob, BlobScratch, SlicedNode};
+use lopa_core::checkpoint::CheckpointError;
 use lopa_core::exchange::{Learner, Micros, Standing, Step};
 use lopa_core::node::{Node, NodeError, Phase, Variable};
 #[cfg(not(feature = "all-problems"))]
@@ -38,6 +39,14 @@ pub struct LopaNode {
     /// Why the node does not start; 0 if it does.
     pub(crate) refused: i32,
     pub(crate) boot: u32,
+    /// The digest of the network, which is in front of its checkpoints.
+    pub(crate) digest: [u8; DIGEST],
+    /// Rounds between checkpoints; 0 for none.
+    pub(crate) every: u32,
+    /// Epoch and round of the last checkpoint, as far as they differ from the next ones: 32 bits each.
+    pub(crate) kept: (u32, u32),
+    /// Whether the node was paused or had finished when it was last polled.
+    pub(crate) resting: bool,
     /// The bytes of the blob, for when a checkpoint is restored.
     pub(crate) blob: &'static [u8],
     pub(crate) exchange: BoardExchange,
@@ -97,6 +106,8 @@ impl LopaNode {
             if self.boot == 0 && blob.plan().seal.is_keyed() {
                 return Err(Refused::new(Refusal::Boot(lopa_node::StoreError::Flash)));
             }
+            (self.every, self.digest) =
+                (blob.checkpoint_every(), blob.identity().digest.to_le_bytes());
             let built = self.built.insert(build(&blob, floats)?);
             start(&mut self.exchange, &blob, self.boot, &built.0, now)
         });
@@ -132,7 +143,9 @@ impl LopaNode {
 
     pub(crate) fn poll(&mut self, now: Micros) -> i32 {
         let Some((node, _)) = &mut self.built else { return self.refused };
-        match self.exchange.advance(node, now) {
+        let step = self.exchange.advance(node, now);
+        self.resting = matches!(step, Step::Paused | Step::Finished);
+        match step {
             Step::Compute => LOPA_COMPUTE,
             Step::Paused => LOPA_PAUSED,
             Step::Finished => LOPA_FINISHED,
@@ -199,17 +212,29 @@ impl LopaNode {
         Ok(node.checkpoint_len().saturating_add(DIGEST))
     }
 
+    /// Whether a checkpoint is due or requested. One that is requested in the middle of a round cannot be saved yet.
+    pub(crate) fn checkpoint_wanted(&self) -> bool {
+        self.exchange.checkpoint_asked()
+            || self.built.as_ref().is_some_and(|(node, _)| {
+                let now = place(node);
+                let past = now.1.checked_rem(self.every);
+                let due = past.is_some_and(|past| past == 0 || self.resting) && now != self.kept;
+                due && node.phase() == Phase::Ready
+            })
+    }
+
     /// Writes the digest of the network and a checkpoint.
-    pub(crate) fn save(&self, bytes: &mut [u8]) -> Result<usize, i32> {
+    pub(crate) fn save(&mut self, bytes: &mut [u8]) -> Result<usize, i32> {
         let size = self.checkpoint_size()?;
         let (node, _) = self.built.as_ref().ok_or(self.refused)?;
-        if node.phase() != Phase::Ready {
-            return Err(LOPA_ERROR_TURN);
-        }
-        let blob = Blob::read(self.blob).map_err(refused_blob)?;
         let (digest, rest) = bytes.split_first_chunk_mut::<DIGEST>().ok_or(LOPA_ERROR_BUFFER)?;
-        node.save(rest).map_err(|_| LOPA_ERROR_BUFFER)?;
-        *digest = blob.identity().digest.to_le_bytes();
+        node.save(rest).map_err(|error| match error {
+            CheckpointError::MidRound => LOPA_ERROR_TURN,
+            _ => LOPA_ERROR_BUFFER,
+        })?;
+        *digest = self.digest;
+        // Even if it is not written: it would fail again.
+        self.kept = place(node);
         Ok(size)
     }
 
@@ -219,13 +244,20 @@ impl LopaNode {
         let blob = Blob::read(self.blob).map_err(refused_blob)?;
         let cut = bytes.split_first_chunk::<DIGEST>();
         let (digest, rest) = cut.ok_or(LOPA_ERROR_CHECKPOINT)?;
-        if *digest != blob.identity().digest.to_le_bytes() {
+        if *digest != self.digest {
             return Err(LOPA_ERROR_CHECKPOINT);
         }
         let rest = rest.get(..node.checkpoint_len()).ok_or(LOPA_ERROR_CHECKPOINT)?;
         node.restore(rest).map_err(|_| LOPA_ERROR_CHECKPOINT)?;
+        self.kept = place(node);
         start(&mut self.exchange, &blob, self.boot, node, now).map_err(|refused| refused.code)
     }
+}
+
+/// Epoch and round of a node, the low halves.
+fn place(node: &SlicedNode<'static, AProblem>) -> (u32, u32) {
+    let state = node.state();
+    (state.epoch.number as u32, state.round as u32)
 }
 
 fn start<P: Problem, X: Storage, T: Storage, D: Storage>(

@@ -18,6 +18,8 @@ use lopa_core::wire::Seal;
 
 const FEATURES: usize = 3;
 const ROUNDS: u64 = 30;
+/// Rounds between checkpoints.
+const EVERY: u32 = 7;
 
 type Handle = *mut lopa::LopaNode;
 
@@ -56,7 +58,7 @@ fn blob(node: u32, logistic: bool) -> &'static [u8] {
         timing: Timing::uart(115_200, 200, 4, 2_000),
         baud: 115_200,
         wiring: Wiring::Direct,
-        checkpoint_every: 0,
+        checkpoint_every: EVERY,
         seal: Seal::PLAIN,
     };
     let peers = [Peer { node: 1 - node, link: 1, weight: 0.5 }];
@@ -94,6 +96,7 @@ fn vector(node: Handle, which: u32) -> Vec<u32> {
 
 /// Runs two nodes until both have finished, or for so many turns.
 fn run(nodes: [Handle; 2]) {
+    let mut kept = [0; 2];
     for turn in 0..100_000_u64 {
         let now = turn * 1_000;
         let mut steps = [0; 2];
@@ -110,6 +113,22 @@ fn run(nodes: [Handle; 2]) {
                     }
                     let len = len.try_into().unwrap();
                     assert_eq!(lopa_node_receive(nodes[1 - own], 1, frame.as_ptr(), len, now), 0);
+                }
+                let round = lopa_node_round(nodes[own]);
+                let due = round > 0 && round.is_multiple_of(EVERY.into());
+                let resting = steps[own] == LOPA_FINISHED && round != kept[own];
+                let wanted = lopa_node_checkpoint_wanted(nodes[own]);
+                if steps[own] == LOPA_COMPUTE {
+                    assert_eq!(wanted, due && round != kept[own], "round {round}");
+                }
+                assert!(!resting || wanted, "a node that rests wants its last round kept");
+                if wanted {
+                    let mut saved = [0; 512];
+                    let room = saved.len();
+                    assert!(lopa_node_save(nodes[own], saved.as_mut_ptr(), room) > 0);
+                    assert_eq!(lopa_node_checkpoint_written(nodes[own], true), 0);
+                    assert!(!lopa_node_checkpoint_wanted(nodes[own]));
+                    kept[own] = round;
                 }
                 if steps[own] == LOPA_COMPUTE {
                     assert_eq!(lopa_node_compute(nodes[own]), 0);
@@ -183,6 +202,8 @@ fn two_nodes_learn_with_the_bits_of_the_core() {
     unsafe {
         let mut saved = vec![0; lopa_node_checkpoint_size(nodes[0]) as usize];
         let len = saved.len();
+        // LOPA_LOGISTIC_CHECKPOINT_BYTES in the header.
+        assert_eq!(len, 100 + 20 * vector(nodes[0], LOPA_X).len());
         assert_eq!(lopa_node_save(nodes[0], saved.as_mut_ptr(), len - 1), LOPA_ERROR_BUFFER);
         assert_eq!(lopa_node_save(nodes[0], saved.as_mut_ptr(), len), len as i32);
         let (_, fresh) = init(size(blob(0, true)) as usize, blob(0, true));
@@ -194,6 +215,8 @@ fn two_nodes_learn_with_the_bits_of_the_core() {
         }
         assert_eq!(lopa_node_restore(fresh, saved.as_ptr(), len, 0), 0);
         assert_eq!(lopa_node_round(fresh), ROUNDS);
+        lopa_node_poll(fresh, 0);
+        assert!(!lopa_node_checkpoint_wanted(fresh), "it has just been restored");
         for which in LOPA_X..=LOPA_Y {
             assert_eq!(vector(fresh, which), vector(nodes[0], which));
         }
