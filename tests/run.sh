@@ -162,13 +162,17 @@ firmware() {
 
   step "Lints of the firmware"
   (cd firmware && cargo clippy --locked --release "${every[@]}" -- -D warnings)
+  # One target at a time, because RTIC's backends exclude each other.
+  for target in "${targets[@]}"; do
+    (cd firmware && cargo clippy --locked --release -p examples --target "$target" -- -D warnings)
+  done
   # In their folders, where each has its own target and its chip's features.
   for board in "${boards[@]}"; do
     (cd "firmware/$board" && cargo clippy --locked --release -- -D warnings)
   done
 
-  step "Tests of the node program"
-  (cd firmware && cargo test --locked -p lopa-node --features encrypt)
+  step "Tests of the node program, and of the examples' page"
+  (cd firmware && cargo test --locked -p lopa-node -p examples --features lopa-node/encrypt)
 
   step "Tests of the library for C"
   (cd firmware && cargo test --locked -p lopa-c)

@@ -1,26 +1,16 @@
-//! Gives the linker the memory of the board for the target; on targets without a board the program is empty.
+//! Links the program for the board; on targets without one the program is empty.
 
-use std::path::PathBuf;
-use std::{env, fs};
+use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=memory");
-    println!("cargo::rustc-check-cfg=cfg(board, secure)");
+    println!("cargo::rustc-check-cfg=cfg(board)");
     let target = env::var("TARGET").expect("cargo sets TARGET");
-    let memory = match target.as_str() {
-        "thumbv6m-none-eabi" | "thumbv7em-none-eabihf" => "mps2-an386",
-        "thumbv8m.main-none-eabihf" => "mps2-an505",
-        _ => return,
-    };
-    println!("cargo::rustc-cfg=board");
-    if memory == "mps2-an505" {
-        println!("cargo::rustc-cfg=secure");
+    let boards = ["thumbv6m-none-eabi", "thumbv7em-none-eabihf", "thumbv8m.main-none-eabihf"];
+    if !boards.contains(&target.as_str()) {
+        return;
     }
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let from = format!("memory/{memory}.x");
-    fs::copy(from, out.join("memory.x")).expect("memory.x can be copied");
-    println!("cargo::rustc-link-search={}", out.display());
+    println!("cargo::rustc-cfg=board");
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
     println!("cargo::rustc-link-arg-bins=--nmagic");
     if env::var_os("CARGO_FEATURE_LOG").is_some() {

@@ -52,19 +52,29 @@ pub fn paint(boards: &mut Emulated) {
         fs::write(boards.folder(node).join("paint.bin"), &paint).unwrap();
     }
     let painted = format!("loader,file=paint.bin,addr={:#x},force-raw=on", STACK.start);
-    let monitor = ["-device", &painted, "-monitor", "unix:monitor,server=on,wait=off"];
-    boards.tell_emulators(&monitor);
+    boards.tell_emulators(&["-device", &painted]);
+    boards.tell_emulators(&MONITOR);
+}
+
+/// Gives an emulator a monitor, as a socket in its board's folder.
+pub const MONITOR: [&str; 2] = ["-monitor", "unix:monitor,server=on,wait=off"];
+
+/// Has the monitor of a board's emulator execute commands, and returns what it printed.
+pub fn monitor(boards: &Emulated, node: u32, commands: &str) -> String {
+    let mut monitor = UnixStream::connect(boards.folder(node).join("monitor")).expect("a monitor");
+    writeln!(monitor, "{commands}").expect("the monitor reads");
+    // It executes the commands before it notices the end of the connection.
+    monitor.shutdown(Shutdown::Write).expect("the monitor is connected");
+    let mut printed = Vec::new();
+    let _ = monitor.read_to_end(&mut printed);
+    String::from_utf8_lossy(&printed).into_owned()
 }
 
 /// The largest stack that a board has used.
 pub fn stack(boards: &Emulated, node: u32) -> usize {
     let own = boards.folder(node);
-    let mut monitor = UnixStream::connect(own.join("monitor")).expect("a monitor");
     let (at, len) = (STACK.start, STACK.len());
-    writeln!(monitor, "pmemsave {at:#x} {len} stack.bin").expect("the monitor reads");
-    // It executes the command before it notices the end of the connection.
-    monitor.shutdown(Shutdown::Write).expect("the monitor is connected");
-    let _ = monitor.read_to_end(&mut Vec::new());
+    monitor(boards, node, &format!("pmemsave {at:#x} {len} stack.bin"));
     let bytes = fs::read(own.join("stack.bin")).expect("the stack was saved");
     let left = bytes.chunks(4).take_while(|word| *word == PAINT).count() * 4;
     assert!(left > 0, "board {node} used all of the painted stack");

@@ -3,6 +3,7 @@
 mod accidents;
 mod c;
 mod direct;
+mod examples;
 pub mod keys;
 mod learning;
 mod log;

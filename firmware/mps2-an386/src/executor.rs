@@ -7,15 +7,12 @@ use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 
-use cortex_m::interrupt::InterruptNumber;
-use cortex_m::peripheral::NVIC;
-
-use crate::{clock, places, uart};
+use mps2::{clock, places, uart};
 
 static WOKEN: AtomicBool = AtomicBool::new(false);
 
 /// Has the task polled again.
-pub fn wake() {
+fn wake() {
     WOKEN.store(true, Ordering::Release);
 }
 
@@ -44,28 +41,19 @@ pub fn block_on<F: Future>(mut task: Pin<&mut F>) -> F::Output {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Number(u16);
-
-// SAFETY: returns the number itself, the same at every call.
-unsafe impl InterruptNumber for Number {
-    fn number(self) -> u16 {
-        self.0
-    }
-}
-
-/// Enables an interrupt.
-pub fn enable(number: u16) {
-    // SAFETY: no critical section relies on it being masked; `interrupt` handles it.
-    unsafe { NVIC::unmask(Number(number)) };
-}
-
 // SAFETY: the attribute requires this handler to be unsafe; it only calls safe functions.
 #[cortex_m_rt::exception]
 unsafe fn DefaultHandler(number: i16) {
     match u16::try_from(number) {
-        Ok(places::ALARM) => clock::ring(),
-        Ok(number) => uart::interrupt(number),
+        Ok(places::ALARM) => {
+            clock::ring();
+            wake();
+        }
+        Ok(number) => {
+            if uart::interrupt(number) {
+                wake();
+            }
+        }
         // The watchdog's interrupt: a reset follows.
         Err(_) => {}
     }

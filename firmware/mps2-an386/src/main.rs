@@ -9,13 +9,7 @@
 //! | a node's vectors, with the feature `large` | after the flash |
 //! | logs, with the feature `log` | the emulator's standard output |
 //!
-//! | target | machine | chip |
-//! |---|---|---|
-//! | `thumbv7em-none-eabihf` | `mps2-an386` | Cortex-M4F |
-//! | `thumbv6m-none-eabi` | `mps2-an385` | Cortex-M3, which runs the code for a Cortex-M0: floats in software |
-//! | `thumbv8m.main-none-eabihf` | `mps2-an505` | Cortex-M33 |
-//!
-//! For other targets this program is empty.
+//! [`mps2`] lists the chips. For other targets this program is empty.
 #![no_std]
 #![no_main]
 

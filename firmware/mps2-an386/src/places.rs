@@ -1,33 +1,7 @@
-//! Where the board's devices and memories are.
+//! Where this program's memories are, in the board's second RAM: the first half of it is for the blob.
 
-use lopa_node::LINKS;
+use mps2::places::SECOND;
 
-/// Ticks of the timers per second.
-pub const HERTZ: u32 = if cfg!(secure) { 20_000_000 } else { 25_000_000 };
-
-/// Two timers.
-pub const TIMERS: [usize; 2] = [DEVICES, DEVICES + 0x1000];
-/// The interrupt of the second one.
-pub const ALARM: u16 = if cfg!(secure) { 4 } else { 9 };
-
-/// The watchdog.
-pub const WATCHDOG: usize = DEVICES + if cfg!(secure) { 0x8_1000 } else { 0x8000 };
-
-/// The FPGA's registers, the first of which are the board's lights.
-pub const LIGHTS: usize = DEVICES + if cfg!(secure) { 0x30_2000 } else { 0x2_8000 };
-
-/// The UARTs, that of the host first.
-pub const UARTS: [usize; LINKS] = if cfg!(secure) {
-    [0x5020_0000, 0x5020_1000, 0x5020_2000, 0x5020_3000, 0x5020_4000]
-} else {
-    [0x4000_4000, 0x4000_5000, 0x4000_6000, 0x4000_7000, 0x4000_9000]
-};
-/// Their receive interrupts; the next number is the transmit interrupt.
-pub const RECEIVED: [u16; LINKS] =
-    if cfg!(secure) { [32, 34, 36, 38, 40] } else { [0, 2, 4, 18, 20] };
-
-/// Where the emulator puts the blob, in the board's second RAM of 16 MB, and how long it can be.
-pub const BLOB: (usize, usize) = (SECOND, 0x80_0000);
 /// Where the flash is mirrored, and its size.
 pub const FLASH: (usize, usize) =
     (SECOND + 0x80_0000, if cfg!(feature = "large") { 0x20_0000 } else { 0x4_0000 });
@@ -36,7 +10,3 @@ pub const LARGE: (usize, usize) = (SECOND + 0xa0_0000, 0x60_0000 / 4);
 /// A word that a reset leaves alone; the emulator starts with zeros.
 #[cfg(feature = "planted")]
 pub const LIFE: usize = SECOND + 0xf0_0000;
-
-/// The first device; in the secure world, its secure alias.
-const DEVICES: usize = if cfg!(secure) { 0x5000_0000 } else { 0x4000_0000 };
-const SECOND: usize = if cfg!(secure) { 0x8000_0000 } else { 0x2100_0000 };

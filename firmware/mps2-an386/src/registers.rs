@@ -1,41 +1,9 @@
-//! Registers of the board's devices.
+//! The board's light and its watchdog.
 
 use embedded_hal::digital::{ErrorType, OutputPin};
 use lopa_node::Watchdog;
-
-use crate::places::{HERTZ, LIGHTS, WATCHDOG};
-
-/// A device's registers, each 32 bits wide.
-#[derive(Debug, Clone, Copy)]
-pub struct Device(usize);
-
-impl Device {
-    /// The device at an address.
-    ///
-    /// # Safety
-    /// There must be a device at that address, with at least `REGISTERS` registers whose reads and writes touch no memory.
-    pub const unsafe fn new(address: usize) -> Self {
-        Self(address)
-    }
-
-    fn register<const REGISTER: usize>(self) -> *mut u32 {
-        const { assert!(REGISTER < REGISTERS) };
-        (self.0 + 4 * REGISTER) as *mut u32
-    }
-
-    pub fn read<const REGISTER: usize>(self) -> u32 {
-        // SAFETY: a register of a device, as promised to `new`.
-        unsafe { self.register::<REGISTER>().read_volatile() }
-    }
-
-    pub fn write<const REGISTER: usize>(self, value: u32) {
-        // SAFETY: a register of a device, as promised to `new`.
-        unsafe { self.register::<REGISTER>().write_volatile(value) }
-    }
-}
-
-/// The number of registers that every device here has.
-const REGISTERS: usize = 5;
+use mps2::Device;
+use mps2::places::{HERTZ, LIGHTS, WATCHDOG};
 
 /// The first of the board's two lights.
 #[derive(Debug)]

@@ -4,13 +4,14 @@ use core::pin::pin;
 
 use lopa_core::blob::Blob;
 use lopa_node::{Board, Desk, run};
+use mps2::places::BLOB;
 
 use crate::clock::Timers;
 use crate::executor;
 use crate::flash::FileFlash;
-use crate::places::{BLOB, FLASH, LARGE};
+use crate::places::{FLASH, LARGE};
 use crate::registers::{Dog, Led};
-use crate::uart::Uart;
+use crate::uart::Line;
 
 /// Floats for a node: n = p = 784 with gradient tracking.
 const FLOATS: usize = if cfg!(feature = "large") { 0 } else { 8 * 784 };
@@ -34,7 +35,7 @@ fn start() -> ! {
         &mut ARENA[..]
     };
     let board = Board {
-        links: Uart::start(blob.as_ref().map_or(BAUD, Blob::baud)),
+        links: Line::start(blob.as_ref().map_or(BAUD, Blob::baud)),
         clock: Timers::start(),
         light: Led::new(),
         #[cfg(not(feature = "planted"))]

@@ -1,136 +1,36 @@
-//! The board's five UARTs, read by interrupt.
+//! The board's UARTs as links.
 
-use core::cell::RefCell;
 use core::convert::Infallible;
 use core::future::poll_fn;
 use core::task::Poll;
 
-use critical_section::Mutex;
 use embedded_io_async::{ErrorType, Read, Write};
-use heapless::Deque;
 use lopa_node::LINKS;
+use mps2::uart::Uart;
 
-use crate::executor;
-use crate::places::{HERTZ, RECEIVED as INTERRUPTS, UARTS};
-use crate::registers::Device;
-
-const DATA: usize = 0;
-const STATE: usize = 1;
-const CONTROL: usize = 2;
-const CLEAR: usize = 3;
-const DIVIDER: usize = 4;
-
-const SENDING_FULL: u32 = 1;
-const RECEIVED: u32 = 2;
-/// Both directions, with an interrupt for received bytes.
-const LISTEN: u32 = 0b1011;
-/// The same, with an interrupt when there is room to send.
-const LISTEN_AND_TELL: u32 = 0b1111;
-
-/// The receive buffer. When it is full, the emulator makes the sender wait.
-const ROOM: usize = 128;
-
-type Waiting = Mutex<RefCell<Deque<u8, ROOM>>>;
-static WAITING: [Waiting; LINKS] = [const { Mutex::new(RefCell::new(Deque::new())) }; LINKS];
-
-/// One UART.
+/// One line. Its futures register no waker: the executor polls after every interrupt that matters.
 #[derive(Debug)]
-pub struct Uart {
-    device: Device,
-    number: usize,
-}
+pub struct Line(Uart);
 
-fn device(number: usize) -> Device {
-    // SAFETY: the board's UARTs.
-    unsafe { Device::new(UARTS[number]) }
-}
-
-impl Uart {
-    /// Starts all UARTs at a rate.
+impl Line {
+    /// Starts all lines at a rate.
     pub fn start(baud: u32) -> [Self; LINKS] {
-        core::array::from_fn(|number| {
-            let device = device(number);
-            device.write::<DIVIDER>((HERTZ / baud.max(1)).max(16));
-            device.write::<CONTROL>(LISTEN);
-            executor::enable(INTERRUPTS[number]);
-            executor::enable(INTERRUPTS[number] + 1);
-            Self { device, number }
+        Uart::start(baud).map(|uart| {
+            mps2::enable(uart.interrupt());
+            mps2::enable(uart.interrupt() + 1);
+            Self(uart)
         })
     }
-
-    /// Reads what has been received.
-    fn take(&self, bytes: &mut [u8]) -> usize {
-        critical_section::with(|cs| {
-            let mut waiting = WAITING[self.number].borrow_ref_mut(cs);
-            let mut len = 0;
-            for place in bytes {
-                let Some(byte) = waiting.pop_front() else { break };
-                (*place, len) = (byte, len + 1);
-            }
-            // Bytes that were held back arrive without another interrupt.
-            if len > 0 {
-                fill(self.device, &mut waiting);
-            }
-            len
-        })
-    }
-
-    /// Writes as much as the device accepts.
-    fn give(&self, bytes: &[u8]) -> usize {
-        let full = || self.device.read::<STATE>() & SENDING_FULL != 0;
-        let mut len = 0;
-        for &byte in bytes {
-            if full() {
-                // Enable the interrupt first, then check again: room may have appeared in between.
-                self.device.write::<CONTROL>(LISTEN_AND_TELL);
-                if full() {
-                    break;
-                }
-            }
-            self.device.write::<DATA>(u32::from(byte));
-            len += 1;
-        }
-        len
-    }
 }
 
-/// Moves bytes from the device into the buffer. Returns whether the task should be woken.
-fn fill(device: Device, waiting: &mut Deque<u8, ROOM>) -> bool {
-    let mut look = false;
-    while !waiting.is_full() && device.read::<STATE>() & RECEIVED != 0 {
-        let byte = device.read::<DATA>() as u8;
-        let _ = waiting.push_back(byte);
-        // Half a frame is of no use yet, but it must not fill the buffer.
-        look |= byte == 0 || waiting.len() >= ROOM / 2;
-    }
-    look
-}
-
-/// Handles an interrupt.
-pub fn interrupt(number: u16) {
-    let Some(index) = INTERRUPTS.iter().position(|&first| first == number & !1) else { return };
-    let device = device(index);
-    let sent = number & 1 == 1;
-    if sent {
-        device.write::<CONTROL>(LISTEN);
-        device.write::<CLEAR>(1);
-    } else {
-        device.write::<CLEAR>(2);
-    }
-    let look = critical_section::with(|cs| fill(device, &mut WAITING[index].borrow_ref_mut(cs)));
-    if look || sent {
-        executor::wake();
-    }
-}
-
-impl ErrorType for Uart {
+impl ErrorType for Line {
     type Error = Infallible;
 }
 
 /// A cancelled read has taken nothing.
-impl Read for Uart {
+impl Read for Line {
     async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Infallible> {
-        poll_fn(|_| match self.take(bytes) {
+        poll_fn(|_| match self.0.take(bytes) {
             0 if !bytes.is_empty() => Poll::Pending,
             len => Poll::Ready(Ok(len)),
         })
@@ -139,9 +39,9 @@ impl Read for Uart {
 }
 
 /// A cancelled write has written nothing.
-impl Write for Uart {
+impl Write for Line {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
-        poll_fn(|_| match self.give(bytes) {
+        poll_fn(|_| match self.0.give(bytes) {
             0 if !bytes.is_empty() => Poll::Pending,
             len => Poll::Ready(Ok(len)),
         })
