@@ -151,7 +151,7 @@ fn exact_metrics_fall_and_survive_a_resume() {
     run(&text.replace("iterations = 400", "iterations = 160"), &out);
     let prepared = Prepared::new(Experiment::parse(&text).unwrap()).unwrap();
     let outputs = Outputs::new(&out).unwrap();
-    let options = Options { outputs: Some(&outputs), resume: true, stop: None };
+    let options = Options { outputs: Some(&outputs), resume: true, ..Options::default() };
     let resumed = prepared.run(options, |_| ()).unwrap();
     assert_eq!(resumed.record, outcome.record);
 }

@@ -55,7 +55,7 @@ fn prepared(text: &str) -> Prepared {
 /// Runs to the end.
 fn run(text: &str, out: &Path, resume: bool) {
     let outputs = Outputs::new(out).unwrap();
-    let options = Options { outputs: Some(&outputs), resume, stop: None };
+    let options = Options { outputs: Some(&outputs), resume, ..Options::default() };
     prepared(text).run(options, |_| ()).unwrap();
 }
 
@@ -64,7 +64,7 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
     let flag = AtomicBool::new(false);
     let outputs = Outputs::new(out).unwrap();
     let outputs = Some(&outputs);
-    let options = Options { outputs, resume: false, stop: Some(&flag) };
+    let options = Options { outputs, stop: Some(&flag), ..Options::default() };
     let prepared = prepared(text);
     let first =
         prepared.run(options, |round| flag.store(round + 1 >= stop, Ordering::Relaxed)).unwrap();
@@ -72,7 +72,7 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
     assert_eq!(first.record.rows().last().unwrap()[0], Some(stop as f64));
     assert!(read(out, "summary.json").contains("\"finished\":false"));
     assert!(read(out, "state.json").starts_with(&format!("{{\"iteration\":{stop},")));
-    let options = Options { outputs, resume: true, stop: None };
+    let options = Options { outputs, resume: true, ..Options::default() };
     let second = prepared.run(options, |_| ()).unwrap();
     assert!(second.finished);
 }
@@ -111,7 +111,7 @@ fn a_checkpoint_of_another_version_is_refused() {
     bytes[end..].copy_from_slice(&checksum.to_le_bytes());
     fs::write(&path, bytes).unwrap();
     let outputs = Outputs::new(dir.path()).unwrap();
-    let options = Options { outputs: Some(&outputs), resume: true, stop: None };
+    let options = Options { outputs: Some(&outputs), resume: true, ..Options::default() };
     let error = prepared(&text).run(options, |_| ()).unwrap_err().to_string();
     assert!(error.contains("damaged or of another version; run without --resume"), "{error}");
 }

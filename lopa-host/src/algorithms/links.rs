@@ -10,7 +10,7 @@ use lopa_core::node::Phase;
 use lopa_core::problem::Problem;
 
 use super::{Algorithm, NodeView, RestoreError, Sent, restore_all, save_all};
-use crate::network::{LinkedError, LinkedNetwork, Linking, SimulatedNode, Traffic};
+use crate::network::{Health, LinkedError, LinkedNetwork, Linking, SimulatedNode, Traffic};
 
 /// Chunks under way to a neighbour at a time.
 pub(crate) const WINDOW: usize = 4;
@@ -99,6 +99,10 @@ impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
 
     fn losses(&self) -> u64 {
         self.nodes.iter().map(|node| node.state().epoch.losses()).max().unwrap_or(0)
+    }
+
+    fn health(&self) -> Option<Health> {
+        Some(self.network.health())
     }
 
     fn checkpoint(&self) -> Option<Vec<u8>> {

@@ -93,7 +93,7 @@ use lopa_core::checkpoint::CheckpointError;
 use lopa_core::network::NetworkError;
 use lopa_core::oracles::Evaluations;
 
-use crate::network::{InProcess, LinkedError, Member, Traffic};
+use crate::network::{Health, InProcess, LinkedError, Member, Traffic};
 
 /// A network that learns, one outer iteration after the other.
 pub trait Algorithm<P>: fmt::Debug + Send {
@@ -120,6 +120,11 @@ pub trait Algorithm<P>: fmt::Debug + Send {
     /// How often link timeouts split the network; never in-process.
     fn losses(&self) -> u64 {
         0
+    }
+
+    /// How nodes and lines are doing; `None` in-process.
+    fn health(&self) -> Option<Health> {
+        None
     }
 
     /// Everything a run needs to go on, between rounds; nothing once a node diverged.

@@ -80,7 +80,7 @@ impl Compare {
                     folder = Some(Outputs::new(self.out.join(name)).map_err(Failure::input)?);
                 }
                 let done = bar.position();
-                let options = Options { outputs: folder.as_ref(), resume: false, stop };
+                let options = Options { outputs: folder.as_ref(), stop, ..Options::default() };
                 let outcome = prepared.run(options, |round| bar.set_position(done + round));
                 let Outcome { record, finished, .. } = match outcome {
                     Ok(outcome) => outcome,

@@ -40,6 +40,9 @@ pub struct Totals {
     pub single_level: bool,
 }
 
+/// What is measured of one node: see [`Meter::NODE`]. What was not measured, or does not exist, is `None`.
+pub type NodeValues = [Option<f64>; 5];
+
 /// Measures the chosen metrics, round after round.
 #[derive(Debug)]
 pub struct Meter<'a> {
@@ -60,6 +63,9 @@ const PER_NODE: [Metric; 5] = [
 ];
 
 impl<'a> Meter<'a> {
+    /// The metrics of single nodes, in the order of their [values](NodeValues).
+    pub const NODE: [Metric; 5] = PER_NODE;
+
     /// Measures these metrics. `samples` are the nodes' own, empty for problems without samples; the Lyapunov function
     /// needs `coefficients`.
     #[must_use]
@@ -92,8 +98,24 @@ impl<'a> Meter<'a> {
         nodes: &[NodeView<'_, AnyProblem<'_>>],
         totals: Totals,
     ) -> Vec<Option<f64>> {
+        self.measure_with(nodes, &self.values(nodes), totals)
+    }
+
+    /// Measures single nodes, as far as the chosen metrics need it.
+    #[must_use]
+    pub fn values(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Vec<NodeValues> {
+        self.own(nodes, &self.metrics)
+    }
+
+    /// Measures the network, whose single nodes have been [measured](Meter::values).
+    #[must_use]
+    pub fn measure_with(
+        &self,
+        nodes: &[NodeView<'_, AnyProblem<'_>>],
+        own: &[NodeValues],
+        totals: Totals,
+    ) -> Vec<Option<f64>> {
         let Totals { sent, traffic, seconds, single_level } = totals;
-        let own = self.own(nodes, &self.metrics);
         let at_mean = self.at_mean(nodes);
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
@@ -103,7 +125,7 @@ impl<'a> Meter<'a> {
             let sum: u64 = nodes.iter().map(|node| node.evaluations.to_array()[index]).sum();
             (!nodes.is_empty()).then(|| sum as f64 / nodes.len() as f64)
         };
-        let averaged = |all: &[[Option<f64>; 5]], metric: Metric| {
+        let averaged = |all: &[NodeValues], metric: Metric| {
             let sum = all.iter().map(|own| own[place(metric)]).sum::<Option<f64>>();
             sum.map(|sum| sum / all.len().max(1) as f64)
         };
@@ -112,7 +134,7 @@ impl<'a> Meter<'a> {
             | Metric::InnerLoss
             | Metric::TrainAccuracy
             | Metric::ValidationAccuracy
-            | Metric::TestAccuracy => averaged(&own, *metric),
+            | Metric::TestAccuracy => averaged(own, *metric),
             Metric::OuterLossAtMean => averaged(&at_mean, Metric::OuterLoss),
             Metric::TestAccuracyAtMean => averaged(&at_mean, Metric::TestAccuracy),
             Metric::Consensus if single_level => Some(consensus(nodes, |node| node.theta)),
@@ -144,7 +166,7 @@ impl<'a> Meter<'a> {
     #[must_use]
     pub fn measure_nodes(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Vec<Vec<Option<f64>>> {
         let own = self.own(nodes, &PER_NODE);
-        let row = |(number, own): (usize, [Option<f64>; 5])| {
+        let row = |(number, own): (usize, NodeValues)| {
             let NodeView { id, round, .. } = nodes[number];
             [Some(round as f64), Some(f64::from(id))].into_iter().chain(own).collect()
         };
@@ -177,7 +199,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Every node's loss and accuracy at the network's mean of x, as far as they are wanted.
-    fn at_mean(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Vec<[Option<f64>; 5]> {
+    fn at_mean(&self, nodes: &[NodeView<'_, AnyProblem<'_>>]) -> Vec<NodeValues> {
         let wanted = [
             (Metric::OuterLossAtMean, Metric::OuterLoss),
             (Metric::TestAccuracyAtMean, Metric::TestAccuracy),
@@ -193,11 +215,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Every node's own values as far as they are wanted, in the order of the nodes.
-    fn own(
-        &self,
-        nodes: &[NodeView<'_, AnyProblem<'_>>],
-        wanted: &[Metric],
-    ) -> Vec<[Option<f64>; 5]> {
+    fn own(&self, nodes: &[NodeView<'_, AnyProblem<'_>>], wanted: &[Metric]) -> Vec<NodeValues> {
         let own = |workspace: &mut Vec<f32>, (number, node)| {
             own(node, self.samples.get(number), wanted, workspace)
         };
@@ -216,7 +234,7 @@ fn own(
     samples: Option<&NodeSamples<'_>>,
     wanted: &[Metric],
     workspace: &mut Vec<f32>,
-) -> [Option<f64>; 5] {
+) -> NodeValues {
     let problem = node.problem.in_floats();
     workspace.resize(problem.dimensions().workspace, 0.0);
     let at = Point { x: node.x, theta: node.theta };

@@ -8,7 +8,7 @@ mod meter;
 
 pub use accuracy::accuracy;
 pub use choice::Choice;
-pub use meter::{Meter, NodeSamples, Totals};
+pub use meter::{Meter, NodeSamples, NodeValues, Totals};
 
 use serde::{Deserialize, Serialize};
 

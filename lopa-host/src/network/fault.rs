@@ -9,6 +9,7 @@ use std::ops::Range;
 use lopa_core::draw::{Draws, Stream};
 use lopa_core::exchange::Micros;
 
+use super::LineHealth;
 use crate::purposes;
 
 /// What a line does to frames. Probabilities are from 0 to 1, independent for each frame.
@@ -44,6 +45,9 @@ pub struct FaultyLine {
     count: u64,
     /// When the last frame in order arrives; later ones do not overtake it.
     last: Micros,
+    /// Frames sent, and those among them that were lost or damaged.
+    sent: u64,
+    spoiled: u64,
 }
 
 impl FaultyLine {
@@ -51,7 +55,7 @@ impl FaultyLine {
     #[must_use]
     pub fn new(faults: Faults, seed: u64, number: u32) -> Self {
         let stream = Draws { seed, node: number }.stream(0, purposes::FAULTS);
-        Self { faults, stream, flying: BinaryHeap::new(), count: 0, last: 0 }
+        Self { faults, stream, flying: BinaryHeap::new(), count: 0, last: 0, sent: 0, spoiled: 0 }
     }
 
     /// Changes what the line does from now on.
@@ -61,14 +65,19 @@ impl FaultyLine {
 
     /// Sends a frame that has left its sender at `now`.
     pub fn send(&mut self, frame: &[u8], now: Micros) {
+        self.sent += 1;
         if self.faults.cut.iter().any(|cut| cut.contains(&now)) || self.chance(self.faults.drop) {
+            self.spoiled += 1;
             return;
         }
         let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
+        let mut whole = false;
         for _ in 0..copies {
             let mut bytes = frame.to_vec();
             if self.chance(self.faults.corrupt) {
                 self.damage(&mut bytes);
+            } else {
+                whole = true;
             }
             let delay = (f64::from(self.stream.unit()) * self.faults.delay as f64) as Micros;
             let late = self.chance(self.faults.reorder);
@@ -79,6 +88,13 @@ impl FaultyLine {
             self.flying.push(Reverse((at, self.count, bytes)));
             self.count += 1;
         }
+        self.spoiled += u64::from(!whole);
+    }
+
+    /// How the line is doing; it leads from one node to another.
+    #[must_use]
+    pub const fn health(&self, from: u32, to: u32) -> LineHealth {
+        LineHealth { from, to, frames: self.sent, spoiled: self.spoiled }
     }
 
     /// The bytes that have arrived by `now`, one frame at a time.
@@ -139,12 +155,17 @@ mod tests {
         let mut line = FaultyLine::new(faults, 3, 0);
         let frame = |i: u64| [i.to_le_bytes(), [7; 8]].concat();
         (0..1_000).for_each(|i| line.send(&frame(i), 10 * i));
+        let health = line.health(1, 2);
         let got: Vec<Vec<u8>> = std::iter::from_fn(|| line.receive(Micros::MAX)).collect();
         let whole: Vec<u64> = got
             .iter()
             .filter(|f| f.len() == 16 && f[8..] == [7; 8])
             .map(|f| u64::from_le_bytes(f[..8].try_into().unwrap()))
             .collect();
+        // Numbers that arrived whole; what was damaged may look whole, but only just.
+        let arrived: std::collections::BTreeSet<u64> = whole.iter().copied().collect();
+        let lost = 1_000 - arrived.len() as u64;
+        assert!(health.frames == 1_000 && health.spoiled.abs_diff(lost) < 50, "{health:?}, {lost}");
         (got.len(), whole.iter().filter(|&&i| i < 1_000).count(), whole.is_sorted())
     }
 

@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 
 use lopa_core::draw::{Draws, Stream};
-use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Step, Timing};
+use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Standing, Step, Timing};
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Scratch};
 use lopa_core::problem::Problem;
 use lopa_core::wire::Seal;
 
 use super::port::{Port, ports};
-use super::{Clock, Faults, LinkedError, SimulatedNode, Wiring};
+use super::{Clock, Faults, Health, LinkedError, NodeHealth, SimulatedNode, Wiring};
 
 /// How a network is linked.
 #[derive(Debug, Clone, PartialEq)]
@@ -496,6 +496,29 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     #[must_use]
     pub fn computed(&self, number: usize) -> u64 {
         self.computed[number]
+    }
+
+    /// How nodes and lines are doing.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let node = |member: &Member<P, WINDOW, VALUES>| {
+            let [mut met, mut dead, mut refused] = [0; 3];
+            for (_, standing) in member.exchange.standings() {
+                match standing {
+                    Standing::Met => met += 1,
+                    Standing::Dead => dead += 1,
+                    Standing::Refused(_) => refused += 1,
+                    // Not yet met.
+                    _ => {}
+                }
+            }
+            let (round, counters) = (member.node.state().round, *member.exchange.counters());
+            NodeHealth { round, met, dead, refused, counters }
+        };
+        let lines = self.ports.iter().flat_map(|port| {
+            port.to.iter().map(|to| to.line.health(port.from as u32, to.node as u32))
+        });
+        Health { nodes: self.members.iter().map(node).collect(), lines: lines.collect() }
     }
 
     /// Frames on their way.

@@ -60,6 +60,15 @@ impl Diverged {
         Self { error, step, record: Record::default(), elsewhere: None }
     }
 
+    /// The node that diverged first.
+    #[must_use]
+    pub const fn node(&self) -> Option<usize> {
+        match self.error {
+            NetworkError::Node { node, .. } => Some(node),
+            _ => None,
+        }
+    }
+
     /// Blames the first variable that grew large on any node: θ follows x, v follows both, and what overflowed may just
     /// follow them.
     pub(super) fn blame<P>(&mut self, nodes: &[NodeView<'_, P>]) {

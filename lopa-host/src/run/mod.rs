@@ -10,12 +10,14 @@ mod links;
 mod material;
 mod strength;
 mod theory;
+mod watch;
 
 pub use checkpoint::settle;
 pub(crate) use drive::drive;
 pub use error::{Diverged, RunError};
 pub(crate) use links::linking;
 pub use material::Material;
+pub use watch::{Seen, Watch};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +36,7 @@ use lopa_core::wire::Seal;
 use crate::algorithms::{self, Algorithm, BuildError, Links, NodeView};
 use crate::config::{Experiment, Start};
 use crate::key::Key;
-use crate::metrics::{Meter, Metric, NodeSamples, Totals};
+use crate::metrics::{Meter, Metric, NodeSamples, NodeValues, Totals};
 use crate::network::{Simulation, Traffic};
 use crate::record::Record;
 use crate::report::{Chosen, Learned, Outputs, Results};
@@ -53,6 +55,8 @@ pub struct Options<'a> {
     pub resume: bool,
     /// Once this is true, the run ends after the round it is in, with everything so far written.
     pub stop: Option<&'a AtomicBool>,
+    /// What looks on.
+    pub watch: Option<&'a dyn Watch>,
 }
 
 /// A network of any algorithm.
@@ -423,7 +427,7 @@ impl Prepared {
         options: Options<'_>,
         mut tick: impl FnMut(u64) + Send,
     ) -> Result<Outcome<'_>, RunError> {
-        let Options { outputs, resume, stop } = options;
+        let Options { outputs, resume, stop, watch } = options;
         let samples = self.material.samples()?;
         let mut network = self.network(&samples)?;
         let meter = self.meter(samples)?;
@@ -433,6 +437,7 @@ impl Prepared {
             digests: self.digests(),
             record: meter.record(),
             nodes: Meter::node_record(),
+            values: Vec::new(),
             meter,
             first: 0,
             seconds: 0.0,
@@ -453,6 +458,9 @@ impl Prepared {
         let single_level = self.experiment.algorithm.name.is_single_level();
         let driven = drive(&mut *network, last, stop, single_level, |network, progress| {
             run.observe(network, progress)?;
+            if let Some(watch) = watch {
+                watch.see(&run.seen(network, progress));
+            }
             tick(progress.round);
             Ok(())
         });
@@ -494,6 +502,8 @@ struct Run<'p, 'o> {
     record: Record,
     /// What was measured of single nodes, if the file asks for it.
     nodes: Record,
+    /// The same for the last row of the record, whatever the file asks for.
+    values: Vec<NodeValues>,
     /// The round it began in: 0, or that of the checkpoint.
     first: u64,
     /// What computing took before that, and what was sent.
@@ -531,10 +541,16 @@ impl<'p> Run<'p, '_> {
             seconds: self.seconds + seconds,
             single_level: self.prepared.experiment.algorithm.name.is_single_level(),
         };
-        self.record.push(self.meter.measure(&nodes, totals));
+        self.values = self.meter.values(&nodes);
+        self.record.push(self.meter.measure_with(&nodes, &self.values, totals));
         if self.prepared.experiment.run.per_node {
             self.meter.measure_nodes(&nodes).into_iter().for_each(|row| self.nodes.push(row));
         }
+    }
+
+    fn seen<'a>(&'a self, network: &'a Network<'p>, progress: Progress) -> Seen<'a, 'p> {
+        let Progress { round, ends, .. } = progress;
+        Seen { network, round, ends, record: &self.record, values: &self.values }
     }
 
     fn traffic(&self, network: &Network<'p>) -> Option<Traffic> {
