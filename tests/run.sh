@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests of the project, on a machine that has nothing but rustup: installs what is missing, then checks formatting,
-# lints, dependencies, docs, host tests, the command, reports in a browser, chip builds, emulated chips, the
+# lints, dependencies, docs, host tests, the command, reports and the live view in a browser, chip builds, emulated chips, the
 # Pico's image, memory budgets of boards, instructions on chips and hosts, and the proof that nothing panics. Prints at the end how long each
 # step took.
 # Writes only to the target folders, apart from what it installs.
@@ -121,7 +121,7 @@ if [ -z "$browser" ]; then
   fi
 fi
 export CHROMIUM=$browser
-# Runs the emulator of the Pico. Without it, those tests are skipped.
+# Runs the emulator of the Pico, and drives Chromium. Without it, those tests are skipped.
 if ! command -v npm >/dev/null && command -v apt-get >/dev/null; then
   sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
   $sudo apt-get update -qq
@@ -133,6 +133,25 @@ if command -v npm >/dev/null && [ "$(node --version | tr -dc '0-9.' | cut -d. -f
   cp tests/pico/package.json tests/pico/package-lock.json "$built/pico"
   if (cd "$built/pico" && npm ci --silent --no-audit --no-fund --ignore-scripts); then picos=yes; fi
 fi
+lives=""
+if [ -n "$picos" ]; then
+  mkdir -p "$built/live"
+  cp lopa-host/tests/live/package.json lopa-host/tests/live/package-lock.json "$built/live"
+  if (cd "$built/live" && npm ci --silent --no-audit --no-fund --ignore-scripts); then lives=yes; fi
+fi
+# Reads metrics as Prometheus does. Without it, that test is skipped.
+parser=""
+environment() {
+  [ -x "$built/openmetrics/bin/pip" ] || python3 -m venv "$built/openmetrics" >/dev/null 2>&1
+}
+if ! environment && command -v apt-get >/dev/null; then
+  sudo=""; [ "$(id -u)" -eq 0 ] || sudo=sudo
+  $sudo apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends python3-venv >/dev/null || true
+  environment || true
+fi
+if "$built/openmetrics/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+  --requirement lopa-host/tests/live/requirements.txt; then parser=yes; fi
 cargo --version
 qemu-system-arm --version | head -n 1
 "$CHROMIUM" --version 2>/dev/null
@@ -200,6 +219,8 @@ for place in ${LOPA_DATA:+"$LOPA_DATA"} data ../shared/data; do
 done
 no_data=${#skip[@]}
 [ -n "$picos" ] || skip+=(--skip pico::)
+[ -n "$lives" ] || skip+=(--skip live::browser::)
+[ -n "$parser" ] || skip+=(--skip metrics_are_openmetrics)
 ignored() {
   cargo test --locked --workspace --tests -- --ignored ${skip[@]+"${skip[@]}"} "$@"
 }
@@ -251,4 +272,10 @@ if [ "$no_data" -gt 0 ]; then
 fi
 if [ -z "$picos" ]; then
   verdict+=", but tests of the Pico's image were skipped: they need Node 18 or later, npm and registry.npmjs.org"
+fi
+if [ -z "$lives" ]; then
+  verdict+=", but the test of the live view in a browser was skipped: it needs Node 18 or later, npm and registry.npmjs.org"
+fi
+if [ -z "$parser" ]; then
+  verdict+=", but the test that reads metrics was skipped: it needs Python 3 with venv, and pypi.org"
 fi

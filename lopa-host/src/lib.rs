@@ -14,6 +14,7 @@
 //! - [`campaign`]: many runs with one purpose: searches for step sizes, and studies;
 //! - [`paper`]: the paper's experiments, each a file with its claim and the rule that judges it;
 //! - [`numerics`]: statistics of runs, numbers for people, and linear algebra; [`csv`]: how every table is written;
+//! - [`live`]: a run in a browser while it learns, and its numbers for Prometheus;
 //! - [`plot`]: charts of records, as SVG and PNG; [`report`]: the results of a run, as files and as one page.
 
 // Only the command prints, in a way that survives a closed pipe.
@@ -31,6 +32,8 @@ pub mod files;
 #[cfg(unix)]
 pub mod fleet;
 pub mod key;
+pub mod live;
+mod locked;
 pub mod metrics;
 pub mod model;
 pub mod network;

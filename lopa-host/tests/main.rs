@@ -19,6 +19,7 @@ mod fetch;
 mod fleet;
 mod keys;
 mod learned;
+mod live;
 mod memory;
 mod mistakes;
 mod model;

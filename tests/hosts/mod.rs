@@ -3,6 +3,7 @@
 //! A count does not depend on how busy the machine is, as time does.
 
 mod vectors;
+mod watched;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -83,7 +83,7 @@ fn run(prepared: &Prepared, fleet: &mut Emulated, accidents: &[Accident], silenc
     let (nodes, rounds) = (fleet.len() as u32, prepared.experiment().run.iterations);
     let start = Instant::now();
     let mut course = Course::new(accidents, nodes, &links, rounds, silence).unwrap();
-    let ran = course.run(fleet, &AtomicBool::new(false), |_| ());
+    let ran = course.run(fleet, &AtomicBool::new(false), |_, _| ());
     if let Err(error) = ran {
         let logs: Vec<String> = (0..nodes).map(|node| fleet.log(node)).collect();
         panic!("{error}\n{}", logs.concat());

@@ -123,7 +123,7 @@ fn installed() -> &'static Path {
 }
 
 /// The command, which `cargo test --workspace` builds.
-fn lopa() -> PathBuf {
+pub fn lopa() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let path = own.ancestors().nth(2).unwrap().join("lopa");
     assert!(path.is_file(), "{} is missing: cargo build -p lopa-host", path.display());

@@ -6,6 +6,8 @@
 
 mod bench;
 
+pub use bench::lopa;
+
 use std::fs;
 
 use self::bench::{Bench, Plan, RING, Seen};

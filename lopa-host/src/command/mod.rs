@@ -10,6 +10,7 @@ pub(crate) mod export;
 pub(crate) mod fleet;
 pub(crate) mod init;
 pub(crate) mod key;
+pub(crate) mod live;
 pub(crate) mod paper;
 pub(crate) mod predict;
 pub(crate) mod run;

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lopa_host::config::Experiment;
+use lopa_host::live::{Feed, Live, Phase};
 use lopa_host::report::Outputs;
-use lopa_host::run::{Options, Outcome, settle};
+use lopa_host::run::{Options, Outcome, RunError, Watch, settle};
 
+use super::live::LiveOption;
 use super::{Failure, Lines, Threads, complete, folder, inputs, interrupts, progress, tell};
 
 /// Simulates the network a file describes.
@@ -16,7 +18,8 @@ use super::{Failure, Lines, Threads, complete, folder, inputs, interrupts, progr
 /// uninterrupted run. algorithm.name is LoPA or one of the methods it is compared with: `lopa algorithms` lists them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa run network.toml --out results --threads 2\n  \
-                        lopa run network.toml --out results --resume")]
+                        lopa run network.toml --out results --resume\n  \
+                        lopa run network.toml --out results --live")]
 pub(crate) struct Run {
     /// Experiment file (TOML).
     file: PathBuf,
@@ -26,6 +29,8 @@ pub(crate) struct Run {
     /// Continue an interrupted run, or make a finished one longer, from the checkpoint in the folder for the results.
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    live: LiveOption,
     #[command(flatten)]
     threads: Threads,
 }
@@ -41,9 +46,15 @@ impl Run {
         let outputs = folder(&self.out, &Outputs::RUN, &inputs)?;
         let bar = progress(prepared.experiment().run.iterations, "rounds");
         let (outputs, stop) = (Some(&outputs), Some(interrupts()?));
-        let options = Options { outputs, resume: self.resume, stop };
+        let live = self.live.start(&prepared, &self.file)?;
+        let feed = live.as_ref().map(Live::feed);
+        let watch = feed.map(|feed| feed as &dyn Watch);
+        let options = Options { outputs, resume: self.resume, stop, watch };
         let outcome = prepared.run(options, |round| bar.set_position(round));
         bar.finish_and_clear();
+        if let Some(feed) = feed {
+            end(feed, &outcome);
+        }
         let Outcome { record, round, finished, losses, learned, .. } = outcome?;
         let mut lines = Lines::default();
         lines.add("rounds", round);
@@ -67,5 +78,18 @@ impl Run {
         Err(Failure::run(format!(
             "interrupted after round {round}; continue with: lopa run {file} --out {out} --resume"
         )))
+    }
+}
+
+/// Tells those that watch how it ended.
+fn end(feed: &Feed, outcome: &Result<Outcome<'_>, RunError>) {
+    match outcome {
+        Ok(outcome) if outcome.finished => feed.end(Phase::Finished, ""),
+        Ok(_) => feed.end(Phase::Stopped, "Stopped before the last round."),
+        Err(error @ RunError::Diverged(diverged)) => {
+            feed.diverged(diverged.node());
+            feed.end(Phase::Diverged, &error.to_string());
+        }
+        Err(error) => feed.end(Phase::Failed, &error.to_string()),
     }
 }

@@ -157,6 +157,12 @@ impl Client {
     }
 
     /// How long it asks again and again.
+    #[must_use]
+    pub const fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Sets how long it asks again and again.
     pub const fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }

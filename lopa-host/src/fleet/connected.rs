@@ -6,14 +6,12 @@ use std::fmt;
 use std::time::Duration;
 
 use lopa_core::blob::Wiring;
-use lopa_core::problem::Problem;
 use lopa_core::wire::Status;
 
 use super::client::{Client, Silence, statuses};
 use super::port::{Port, PortError, Stream};
 use super::switchboard::Switchboard;
 use crate::config::Experiment;
-use crate::exact::oracle::{Memory, Oracle};
 use crate::network::Faults;
 use crate::run::Prepared;
 
@@ -246,18 +244,5 @@ impl Connected {
             }
         }
         all.into_iter().map(|(_, status)| status).collect()
-    }
-
-    /// A node's outer loss on its own samples, from what it has now; nothing if it does not answer.
-    pub fn loss(&mut self, prepared: &Prepared, node: u32) -> Option<f64> {
-        use lopa_core::node::Variable::{Inner, Outer};
-        let client = self.clients.get_mut(&node)?;
-        let (x, theta) = (client.read(Outer).ok()?, client.read(Inner).ok()?);
-        let samples = prepared.material().samples().ok()?;
-        let problems = prepared.problems(&samples).ok()?;
-        let problem = problems.get(node as usize)?;
-        let size = problem.dimensions();
-        let fits = (size.outer, size.inner) == (x.len(), theta.len());
-        fits.then(|| Oracle::new(problem, &x, &mut Memory::new(size)).outer_loss(&theta))
     }
 }

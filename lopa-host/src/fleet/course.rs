@@ -135,8 +135,8 @@ impl Course {
         Ok(Self { accidents, rounds, stuck: STUCK.max(silence.saturating_mul(3)) })
     }
 
-    /// Switches all boards on, and waits until all that are on at the end have completed all rounds. `tick` receives their
-    /// statuses, `None` for those that are off.
+    /// Switches all boards on, and waits until all that are on at the end have completed all rounds. `tick` receives them
+    /// and their statuses, `None` for those that are off.
     ///
     /// # Errors
     /// Says what went wrong. Once `stop` is true, it ends.
@@ -144,7 +144,7 @@ impl Course {
         &mut self,
         fleet: &mut Emulated,
         stop: &AtomicBool,
-        mut tick: impl FnMut(&[Option<Status>]),
+        mut tick: impl FnMut(&mut Emulated, &[Option<Status>]),
     ) -> Result<(), CourseError> {
         fleet.start_all()?;
         let mut known: Vec<Option<Status>> = vec![None; fleet.len()];
@@ -158,7 +158,7 @@ impl Course {
                     return Err(CourseError::Diverged { node, round: *round });
                 }
             }
-            tick(&known);
+            tick(fleet, &known);
             let on = |node: &usize| fleet.is_on(*node as u32);
             let rounds: Vec<u64> = (0..known.len())
                 .filter(on)

@@ -15,7 +15,7 @@ use super::port::{Port, PortError};
 use super::switchboard::{Eavesdropper, Passed, Switchboard};
 use crate::chips::{Board, EMULATED, LINES, Loaded};
 use crate::files::{self, Access, WriteError};
-use crate::network::Faults;
+use crate::network::{Faults, LineHealth};
 
 /// An emulator that offers no socket after this time has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -277,6 +277,12 @@ impl Emulated {
     #[must_use]
     pub fn passed(&self) -> Passed {
         self.switch.passed()
+    }
+
+    /// How the lines between boards are doing, where the host is in between.
+    #[must_use]
+    pub fn lines(&self) -> Vec<LineHealth> {
+        self.switch.lines()
     }
 
     /// Where all boards are: nothing of those that are off, or too busy to say.

@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::image::missing;
-use super::switchboard::locked;
 use super::watched::Watched;
 use crate::chips::Board;
+use crate::locked::locked;
 
 /// The emulator.
 pub const QEMU: &str = "qemu-system-arm";

@@ -5,7 +5,7 @@
 //! - [`Port`]: where a line is plugged in; [`Switchboard`]: the host in between, as a router or a source of faults;
 //!   [`Client`]: the host at a node's control link, the same for emulated and real boards;
 //! - [`Course`]: a run, with [`Accident`]s on request; [`mod@reference`]: the result it should have;
-//! - [`Account`]: the result it had;
+//! - [`Account`]: the result it had; [`Overview`]: how boards are doing while they learn;
 //! - [`flash`]: real boards flashed; [`Connected`]: real boards that are plugged in.
 //!
 //! A fleet learns the same bits as the simulation: links decide when, never what.
@@ -20,6 +20,7 @@ pub mod emulator;
 pub mod flash;
 pub mod image;
 mod layout;
+mod overview;
 mod port;
 pub mod reference;
 mod switchboard;
@@ -33,6 +34,7 @@ pub use connected::{BAUD_WITHOUT_BLOB, ConnectError, Connected};
 pub use course::{Course, CourseError, patient};
 pub use emulated::{Emulated, FleetError};
 pub use layout::Layout;
+pub use overview::Overview;
 pub use port::{Port, PortError, Stream};
 pub use switchboard::{Eavesdropper, Passed, Recorded, Switchboard};
 pub use tcp::Address;

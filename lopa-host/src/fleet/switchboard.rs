@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use lopa_core::exchange::Micros;
@@ -15,7 +15,8 @@ use lopa_core::wire::{self, Answer, Body, FrameReader, HOST, Message, Reply, Sea
 
 use super::client::{Client, Heard};
 use super::port::{BREATH, Stream, idle};
-use crate::network::{Faults, FaultyLine};
+use crate::locked::locked;
+use crate::network::{Faults, FaultyLine, LineHealth};
 
 /// Longer than any message of a node.
 const LONGEST: usize = 4_096;
@@ -75,11 +76,6 @@ pub struct Switchboard {
     shared: Arc<Shared>,
     /// The threads of every line, and what tells them to stop.
     lines: BTreeMap<End, (Arc<AtomicBool>, Vec<JoinHandle<()>>)>,
-}
-
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a thread that panicked held is still whole: it is changed in single steps.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Switchboard {
@@ -145,6 +141,13 @@ impl Switchboard {
     #[must_use]
     pub fn passed(&self) -> Passed {
         *locked(&self.shared.passed)
+    }
+
+    /// How the lines between nodes are doing, as far as the host is in between.
+    #[must_use]
+    pub fn lines(&self) -> Vec<LineHealth> {
+        let ways = locked(&self.shared.ways);
+        ways.iter().map(|((from, to), way)| way.health(*from, *to)).collect()
     }
 
     fn hang_up(&mut self, which: impl Fn(&End) -> bool) {

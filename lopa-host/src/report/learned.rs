@@ -59,12 +59,12 @@ pub fn learned(results: &Results<'_>) -> Vec<Figure> {
 }
 
 /// The axis of strengths.
-const LOG: &str = "logarithm of the strength";
+pub(crate) const LOG: &str = "logarithm of the strength";
 /// The axis of other shared variables.
-const COEFFICIENT: &str = "x, mean over nodes";
+pub(crate) const COEFFICIENT: &str = "x, mean over nodes";
 
 /// The names of features, as many as x has elements for them.
-fn names(samples: &Table, intercept: bool) -> Vec<String> {
+pub(crate) fn names(samples: &Table, intercept: bool) -> Vec<String> {
     let given = samples.names();
     let name = |at: usize| match given.get(at) {
         Some(name) => name.clone(),
@@ -164,14 +164,16 @@ fn named(stem: &str, title: &str, x_title: &str, levels: Vec<Level>, words: &str
 
 /// How features are arranged as pixels.
 #[derive(Debug, Clone, Copy)]
-struct Image {
-    side: usize,
-    planes: usize,
+pub(crate) struct Image {
+    /// Pixels from left to right, and from top to bottom.
+    pub(crate) side: usize,
+    /// One, or three colours.
+    pub(crate) planes: usize,
 }
 
 impl Image {
     /// Square pictures, grey or as planes of red, green and blue.
-    fn of(samples: &Table, intercept: bool) -> Option<Self> {
+    pub(crate) fn of(samples: &Table, intercept: bool) -> Option<Self> {
         let Values::Bytes(_) = samples.values() else { return None };
         let pixels = samples.width() - usize::from(intercept);
         let square = |pixels: usize| Some(pixels.isqrt()).filter(|side| side * side == pixels);

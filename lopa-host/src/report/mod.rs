@@ -41,6 +41,7 @@ pub use differences::differences;
 pub use figure::{Drawing, Figure};
 pub use labels::labels;
 pub use learned::learned;
+pub(crate) use learned::{COEFFICIENT, Image, LOG, names};
 pub use nodes::node_accuracies;
 pub use outputs::{Batch, Outputs, Results, diverged, experiment};
 pub use provenance::Provenance;

@@ -16,6 +16,9 @@
     return (x + 0.05) / (y + 0.05);
   };
   const behind = (element) => {
+    // A node's number stands on its disc.
+    const disc = element.closest("g.node")?.querySelector("circle.body");
+    if (disc) return parse(getComputedStyle(disc).fill);
     for (let at = element; at; at = at.parentElement) {
       const colour = parse(getComputedStyle(at).backgroundColor);
       if (colour.length < 4 || colour[3] > 0) return colour;

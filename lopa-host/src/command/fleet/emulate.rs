@@ -10,12 +10,15 @@ use lopa_host::fleet::reference::{Reference, measure};
 use lopa_host::fleet::{
     Accident, Account, Basis, Course, Emulated, Layout, Reading, Silence, patient,
 };
+use lopa_host::live::Phase;
 use lopa_host::network::Faults;
 use lopa_host::report::{Outputs, Results};
 use lopa_host::run::Prepared;
 
 use super::Source;
+use super::follow::{Follow, REST};
 use super::progress::Progress;
+use crate::command::live::LiveOption;
 use crate::command::{Failure, Lines, folder, inputs, interrupts, progress};
 
 /// Seconds before a silent neighbour is given up, if no board goes missing.
@@ -56,6 +59,8 @@ pub(super) struct Emulation {
     /// Seconds after which a silent neighbour is given up [default: 100, or 10 if a board will be missed].
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "emulate")]
     silence: Option<f64>,
+    #[command(flatten)]
+    pub(super) live: LiveOption,
     #[command(flatten)]
     source: Source,
 }
@@ -110,6 +115,7 @@ impl Emulation {
         let lossy = faults.as_ref().is_some_and(|(faults, _)| faults.corrupt + faults.drop > 0.0);
         let layout = Layout::new(prepared, self.wiring, patient(silence, lossy))?;
         let outputs = folder(out, &Outputs::RUN, &inputs(file, experiment))?;
+        let mut follow = Follow::if_live(prepared, file, &self.live)?;
         let image = self.source.program(&layout.board)?;
         let stop = interrupts()?;
         let bar = progress(rounds, "simulated rounds");
@@ -121,17 +127,28 @@ impl Emulation {
         let mut fleet = Emulated::new(&image, &layout.blobs, faults).map_err(Failure::run)?;
         let start = Instant::now();
         let mut bars = Progress::new(nodes as usize, rounds);
-        let ran = course.run(&mut fleet, stop, |statuses| {
+        let ran = course.run(&mut fleet, stop, |fleet, statuses| {
             let status =
                 |(node, status): (u32, &Option<Status>)| status.ok_or(Silence::Silent(node));
-            bars.show(&(0..).zip(statuses).map(status).collect::<Vec<_>>(), &[]);
+            let statuses: Vec<_> = (0..).zip(statuses).map(status).collect();
+            bars.show(&statuses, &[]);
+            if let Some(follow) = &mut follow {
+                let lines = fleet.lines();
+                follow.look(&statuses, |node| fleet.client(node).ok(), lines, REST);
+            }
         });
         bars.clear();
+        if let (Some(follow), Err(error)) = (&follow, &ran) {
+            follow.end(Phase::Failed, &error.to_string());
+        }
         ran.map_err(Failure::run)?;
         let seconds = start.elapsed().as_secs_f64();
         let readings = fleet.readings().map_err(Failure::run)?;
         let spoiled = fleet.passed().spoiled;
         drop(fleet);
+        if let Some(follow) = &mut follow {
+            follow.finish(rounds);
+        }
         let others = reference.others(&readings);
         let same = others.is_empty();
         let metrics = if same { Basis::SimulationOfTheSameBits } else { Basis::StatesReadBack };

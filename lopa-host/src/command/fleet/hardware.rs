@@ -1,7 +1,7 @@
 //! Real boards: flash, start, status, read and stop.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -14,7 +14,9 @@ use lopa_host::report::{NodeState, Outputs, States};
 use lopa_host::run::Prepared;
 
 use super::Source;
+use super::follow::Follow;
 use super::progress::{Progress, damaged, word};
+use crate::command::live::LiveOption;
 use crate::command::shard::{access, add_blobs, blob_name, blobs_for};
 use crate::command::{Failure, interrupts, print, tell};
 
@@ -89,22 +91,38 @@ pub(super) fn probe(prepared: &Prepared, node: u32) -> Result<Option<&str>, Fail
     Ok(probe)
 }
 
-/// Starts boards; if the host is their router, it stays until they have finished.
-pub(super) fn start(prepared: &Prepared) -> Result<(), Failure> {
+/// Starts boards; if the host is their router, or they are watched, it stays until they have finished.
+pub(super) fn start(prepared: &Prepared, file: &Path, live: &LiveOption) -> Result<(), Failure> {
     let mut fleet = Connected::open(prepared)?;
     each(&mut fleet, |client| client.start(), "start")?;
-    if !fleet.routed() {
+    if !fleet.routed() && !live.is_on() {
         return Ok(());
     }
-    tell(format_args!(
-        "this host is the router: boards can reach each other only while it runs; Ctrl-C stops it"
-    ));
-    if !watch(&mut fleet, prepared, |_, _| Vec::new())? {
+    if fleet.routed() {
+        tell(format_args!(
+            "this host is the router: boards can reach each other only while it runs; Ctrl-C stops it"
+        ));
+    }
+    let mut follow = Follow::if_live(prepared, file, live)?;
+    let done = watch(&mut fleet, prepared, |fleet, statuses| {
+        if let Some(follow) = &mut follow {
+            follow.look(statuses, |node| fleet.client(node), Vec::new(), Duration::ZERO);
+        }
+        Vec::new()
+    })?;
+    if !done && fleet.routed() {
         return Err(Failure::run(
             "stopped: the boards wait for each other until start or monitor runs again",
         ));
     }
+    if !done {
+        return print("the boards continue unwatched\n");
+    }
     let rounds = prepared.experiment().run.iterations;
+    if let Some(follow) = &mut follow {
+        fleet.clients().for_each(|client| follow.read(client));
+        follow.finish(rounds);
+    }
     print(&format!("finished: {rounds} rounds, {} frames forwarded\n", fleet.passed()))
 }
 

@@ -2,6 +2,7 @@
 
 mod doctor;
 mod emulate;
+mod follow;
 mod hardware;
 mod monitor;
 mod progress;
@@ -14,6 +15,7 @@ use lopa_host::config::Experiment;
 use lopa_host::fleet::ConnectError;
 use lopa_host::fleet::image::{self, ImageError};
 
+use super::live::LiveOption;
 use super::{Failure, complete, tell};
 use emulate::Emulation;
 
@@ -32,7 +34,8 @@ use emulate::Emulation;
 #[command(after_help = "Examples:\n  lopa fleet network.toml --emulate --out results\n  \
                   lopa fleet network.toml --emulate --out results --corrupt 0.1 --cut 0-1@50+2\n  \
                   lopa fleet network.toml --emulate --out results --kill 2@50 --restart 2@100\n  \
-                  lopa fleet network.toml doctor\n  lopa fleet network.toml flash --dry-run\n  lopa fleet network.toml monitor\n\n\
+                  lopa fleet network.toml doctor\n  lopa fleet network.toml flash --dry-run\n  lopa fleet network.toml monitor\n  \
+                  lopa fleet network.toml monitor --live\n\n\
                   Exit status: 0 success, 1 the fleet failed or its bits differ from the simulation, 2 bad usage or input.")]
 pub(crate) struct FleetCommand {
     /// Experiment file (TOML), the same that lopa run takes.
@@ -55,16 +58,23 @@ enum Action {
     Doctor(doctor::Doctor),
     /// Flashes the node program and its blob to every board, with probe-rs.
     Flash(hardware::Flash),
-    /// Starts or resumes all boards; if this host is their router, it stays until they have finished.
-    Start,
+    /// Starts or resumes all boards; if this host is their router, or with --live, it stays until they have finished.
+    Start(Watched),
     /// Prints the state of every board.
     Status,
     /// Shows the progress of all boards until they have finished or Ctrl-C is pressed.
-    Monitor,
+    Monitor(Watched),
     /// Reads the states of all boards into state.json.
     Read(hardware::Read),
     /// Pauses all boards after the round they are in.
     Stop,
+}
+
+/// What start and monitor take.
+#[derive(Debug, Args)]
+struct Watched {
+    #[command(flatten)]
+    live: LiveOption,
 }
 
 /// Where the node program comes from.
@@ -116,6 +126,11 @@ impl FleetCommand {
                 file = self.file.display()
             )));
         }
+        if self.action.is_some() && self.emulation.live.is_on() {
+            return Err(Failure::input(
+                "--live belongs behind start or monitor: lopa fleet FILE monitor --live",
+            ));
+        }
         let prepared = complete(experiment)?;
         match (&self.action, self.emulation.emulate) {
             (None, true) => self.emulation.run(&self.file, &prepared),
@@ -127,9 +142,13 @@ impl FleetCommand {
             }
             (Some(Action::Doctor(doctor)), false) => doctor.run(&self.file, &prepared),
             (Some(Action::Flash(flash)), false) => flash.run(&prepared),
-            (Some(Action::Start), false) => hardware::start(&prepared),
+            (Some(Action::Start(Watched { live })), false) => {
+                hardware::start(&prepared, &self.file, live)
+            }
             (Some(Action::Status), false) => hardware::status(&prepared),
-            (Some(Action::Monitor), false) => monitor::monitor(&prepared),
+            (Some(Action::Monitor(Watched { live })), false) => {
+                monitor::monitor(&prepared, &self.file, live)
+            }
             (Some(Action::Read(read)), false) => read.run(&prepared),
             (Some(Action::Stop), false) => hardware::stop(&prepared),
         }

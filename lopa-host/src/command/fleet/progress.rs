@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lopa_core::wire::{Counters, Status};
 use lopa_host::fleet::Silence;
+use lopa_host::live::State;
 
 use crate::command::tell;
 
@@ -26,14 +27,12 @@ pub(crate) struct Progress {
 
 /// What a node is doing, or why it does nothing.
 pub(crate) fn word(status: &Result<Status, Silence>) -> String {
-    let word = match status {
-        Err(Silence::Refused { trouble, .. }) => return format!("does not start: {trouble}"),
-        Err(_) => "off or silent",
-        Ok(Status { diverged: true, .. }) => "diverged",
-        Ok(Status { paused: true, .. }) => "paused",
-        Ok(Status { round, rounds, .. }) if *round >= *rounds => "done",
-        Ok(Status { met: 0, dead: 0, .. }) => "waiting for neighbours",
-        Ok(_) => "learning",
+    let word = match (status, State::of_board(status)) {
+        (Err(Silence::Refused { trouble, .. }), _) => return format!("does not start: {trouble}"),
+        (_, State::Dead) => "off or silent",
+        (_, State::Waiting) => "waiting for neighbours",
+        (_, State::Refused) => "refused by its neighbours",
+        (_, state) => state.word(),
     };
     word.into()
 }
