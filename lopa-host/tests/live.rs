@@ -49,7 +49,7 @@ fn report(live: &Live, round: u64, states: &[State]) {
         node.neighbours = Some([2, 0, 0]);
         node
     };
-    let x = vec![-3.0 + round as f32 * 0.01; 24];
+    let x = [-3.0 + round as f32 * 0.01; 24];
     let nodes: Vec<Node> = states.iter().enumerate().map(node).collect();
     live.feed().nodes(nodes, [], states.iter().map(|_| &x[..]));
     live.feed().round(round);
@@ -231,9 +231,8 @@ fn a_browser_that_does_not_read_is_dropped() {
     let mut record = Record::new(columns.collect());
     while live.streams() > 0 {
         for _ in 0..500 {
-            let row =
-                (0..60).map(|at| Some(1.0 / (1.0 + f64::from(at) + record.rows().len() as f64)));
-            record.push(row.collect());
+            let len = record.rows().len() as f64;
+            record.push((0..60).map(|at| Some(1.0 / (1.0 + f64::from(at) + len))).collect());
         }
         live.feed().record(&record, None);
         std::thread::sleep(Duration::from_millis(100));

@@ -310,3 +310,32 @@ impl Current {
 fn event(name: &str, id: &str, data: &str) -> String {
     format!("event: {name}\nid: {id}\ndata: {data}\n\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_rows_are_thinned_but_the_first_and_the_newest_stay() {
+        let mut current = Current::default();
+        for round in 0..5_000 {
+            current.rows.push(vec![Some(f64::from(round))]);
+            current.thin();
+            assert!(current.rows.len() <= MOST_ROWS);
+            assert_eq!(current.rows[0], [Some(0.0)]);
+            assert_eq!(current.rows.last().unwrap()[..], [Some(f64::from(round))]);
+        }
+        assert!(current.rows.len() > MOST_ROWS / 3, "{}", current.rows.len());
+        assert!(current.rows.is_sorted_by(|a, b| a[0] < b[0]));
+    }
+
+    #[test]
+    fn news_are_followed_only_without_gaps() {
+        let mut current = Current { number: 7, ..Current::default() };
+        // Nothing is kept: only who has seen everything can go on.
+        assert_eq!([6, 7, 8].map(|number| current.follows(number)), [false, true, false]);
+        current.news.extend([(5, "a".into()), (6, "b".into()), (7, "c".into())]);
+        let all = [3, 4, 5, 7, 8].map(|number| current.follows(number));
+        assert_eq!(all, [false, true, true, true, false]);
+    }
+}
