@@ -3,6 +3,7 @@
 use core::mem::size_of;
 
 use crate::checkpoint;
+use crate::codec::{self, CodedNode};
 use crate::node::{Buffers, Node, Scheme};
 
 /// The bytes of a node and of everything it needs besides.
@@ -52,6 +53,27 @@ impl Footprint {
         }
     }
 
+    /// The footprint of a node whose vectors travel in few bits, a [`CodedNode`]: 8n + 2p words with gradient tracking, 5n + 2p
+    /// without.
+    ///
+    /// ```
+    /// use lopa_core::footprint::Footprint;
+    /// use lopa_core::node::Scheme;
+    /// let coded = Footprint::coded(Scheme::GradientTracking, 784, 784, 0);
+    /// assert_eq!(coded.state, 4 * (8 * 784 + 2 * 784));
+    /// ```
+    #[must_use]
+    pub const fn coded(scheme: Scheme, outer: usize, inner: usize, workspace: usize) -> Self {
+        let plain = Self::new(scheme, outer, inner, workspace);
+        Self {
+            state: plain.state + size_of::<i32>() * codec::vectors(scheme) * outer,
+            overhead: size_of::<CodedNode<&(), [f32; 0], [f32; 0], [f32; 0], [i32; 0], [i32; 0]>>()
+                - size_of::<Buffers<[f32; 0], [f32; 0], [f32; 0]>>(),
+            checkpoint: codec::checkpoint_len(scheme, outer, inner),
+            ..plain
+        }
+    }
+
     /// RAM while a round is computed.
     #[must_use]
     pub const fn ram(&self) -> usize {
@@ -77,6 +99,21 @@ mod tests {
         let real = size_of::<LgNode<&Logistic<'_>, 784, 290>>();
         assert!(real.abs_diff(lg.state + lg.overhead) < 8, "{real} {lg:?}");
         assert!(gt.overhead <= 256, "{gt:?}");
+    }
+
+    #[test]
+    fn a_node_with_few_bits_is_as_large_as_predicted() {
+        use crate::codec::{CodedGtNode, CodedLgNode};
+        let gt = Footprint::coded(Scheme::GradientTracking, 784, 290, 0);
+        let lg = Footprint::coded(Scheme::LocalGradient, 784, 290, 0);
+        assert_eq!((gt.state, lg.state), (4 * (8 * 784 + 2 * 290), 4 * (5 * 784 + 2 * 290)));
+        let real = size_of::<CodedGtNode<&Logistic<'_>, 784, 290>>();
+        assert!(real.abs_diff(gt.state + gt.overhead) < 8, "{real} {gt:?}");
+        let real = size_of::<CodedLgNode<&Logistic<'_>, 784, 290>>();
+        assert!(real.abs_diff(lg.state + lg.overhead) < 8, "{real} {lg:?}");
+        // A codec, and two flags.
+        let plain = Footprint::new(Scheme::GradientTracking, 784, 290, 0);
+        assert!(gt.overhead <= plain.overhead + 8, "{gt:?} {plain:?}");
     }
 
     #[test]

@@ -40,7 +40,7 @@
 //! | x̂, and so x: [`LIMIT`] | ±2^29 | ±128 |
 //! | gap, the weighted disagreement with neighbours | ±2^23 | ±2 |
 //!
-//! A node whose x leaves its range has diverged, as one whose x is infinite; the same holds for its gap ([`OutOfRange`]).
+//! A node whose x leaves its range stops, as one whose x is infinite does; the same holds for its gap ([`OutOfRange`]).
 //! Nothing wraps around, and a neighbour cannot cause a panic, whatever it sends.
 //!
 //! **The unit of y** follows from that of x: it is the unit of x divided by α, rounded up to a power of two, because α y is
@@ -51,17 +51,22 @@
 //!
 //! A block of 32 elements takes 33 bytes with 8 bits, 17 with 4 and 13 with 3; floats take 128.
 //!
-//! This module is the codec alone: exchanges still send floats.
+//! A [`CodedNode`] is a node that mixes in this way, within one process: exchanges still send floats.
 //!
 //! Two bits, so -1, 0 and 1, are refused: the network diverges, because what Q leaves out grows faster than it is sent.
 
 mod block;
+mod checkpoint;
 mod grid;
 mod ledger;
+mod node;
 
 pub use block::{BLOCK, Block};
+pub use checkpoint::checkpoint_len;
+pub(crate) use checkpoint::vectors;
 pub use grid::{Grid, LIMIT};
 pub use ledger::{Ledger, OutOfRange, Pull, Share};
+pub use node::{CodedGtNode, CodedLgNode, CodedNeighbour, CodedNode, Integers, Ledgers};
 
 /// How vectors travel: the bits per difference, and the unit of x.
 ///
@@ -144,6 +149,11 @@ impl Codec {
     #[must_use]
     pub const fn bits(self) -> Bits {
         self.bits
+    }
+
+    /// The codec as a number, for checkpoints: bits, plus 256 times the exponent of the unit as a byte.
+    pub(crate) const fn identity(self) -> u32 {
+        self.bits.count() | ((self.unit as u8 as u32) << 8)
     }
 
     /// The grid of x.

@@ -54,6 +54,9 @@ pub enum NodeError {
     OutOfTurn,
     /// The node diverged and has stopped; restore a checkpoint, or start again with smaller steps.
     Diverged(Divergence),
+    /// A variable left the range of the [codec](crate::codec), or neighbours are too far apart for it, and the node has
+    /// stopped: choose a coarser unit, or start again with smaller steps.
+    Range(Divergence),
 }
 
 impl core::fmt::Display for NodeError {
@@ -72,6 +75,10 @@ impl core::fmt::Display for NodeError {
             Self::Diverged(Divergence { round, variable }) => write!(
                 f,
                 "{variable:?} became infinite or NaN in round {round}: try smaller step sizes"
+            ),
+            Self::Range(Divergence { round, variable }) => write!(
+                f,
+                "{variable:?} left the range of the codec in round {round}, or neighbours are too far apart: try a coarser unit or smaller step sizes"
             ),
         }
     }

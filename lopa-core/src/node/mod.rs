@@ -416,7 +416,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         self.evaluations
     }
 
-    fn diverge(&mut self, variable: Variable) -> NodeError {
+    pub(crate) fn diverge(&mut self, variable: Variable) -> NodeError {
         let divergence = Divergence { round: self.round, variable };
         self.phase = Phase::Diverged(divergence);
         NodeError::Diverged(divergence)
