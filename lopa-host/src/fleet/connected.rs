@@ -225,6 +225,11 @@ impl Connected {
         self.clients.keys().copied().collect()
     }
 
+    /// The hosts at all control links, by node.
+    pub fn clients(&mut self) -> impl Iterator<Item = &mut Client> {
+        self.clients.values_mut()
+    }
+
     /// The host at a control link.
     pub fn client(&mut self, node: u32) -> Option<&mut Client> {
         self.clients.get_mut(&node)
