@@ -69,9 +69,10 @@ fn record(rounds: u64) -> Record {
 
 #[test]
 fn a_run_that_is_watched_learns_the_same_bits() {
-    for links in ["", "\n[links]\ncorrupt = 0.05\n"] {
+    for links in ["", "[links]\ncorrupt = 0.05\n\n"] {
         let prepared = prepared(&[
-            ("record_every = 20", &*format!("record_every = 1{links}")),
+            ("[run]", &*format!("{links}[run]")),
+            ("record_every = 20", "record_every = 1"),
             ("iterations = 60", "iterations = 30"),
         ]);
         let alone = prepared.run(Options::default(), |_| ()).unwrap();
