@@ -53,8 +53,17 @@ impl Pull {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct OutOfRange;
 
+impl core::fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("neighbours are too far apart for the unit of the codec: try a coarser one")
+    }
+}
+
+impl core::error::Error for OutOfRange {}
+
 /// The integers of a block of a vector.
 #[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Ledger<'a> {
     /// What neighbours know of it, in units.
     pub known: &'a mut [i32],

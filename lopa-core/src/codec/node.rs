@@ -409,3 +409,12 @@ fn settle(
     floats.iter_mut().zip(gap).for_each(|(float, gap)| *float = grid.pull(*gap));
     Some(floats)
 }
+
+#[cfg(feature = "defmt")]
+impl<P: Problem, X: Storage, T: Storage, D: Storage, I, J> defmt::Format
+    for CodedNode<P, X, T, D, I, J>
+{
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "{} with {}", self.node, self.codec);
+    }
+}
