@@ -28,6 +28,19 @@ const _: () = {
     formatted::<check::Report>();
     formatted::<checkpoint::CheckpointError>();
     formatted::<checkpoint::Words<'_>>();
+    formatted::<codec::Bits>();
+    formatted::<codec::Block>();
+    formatted::<codec::Codec>();
+    formatted::<codec::CodecError>();
+    formatted::<codec::CodedNeighbour<'_>>();
+    formatted::<codec::CodedNode<problems::Ridge<'_>, Vectors, Vectors, Vectors, [i32; 2], [i32; 2]>>(
+    );
+    formatted::<codec::Grid>();
+    formatted::<codec::Ledger<'_>>();
+    formatted::<codec::Ledgers<[i32; 2], [i32; 2]>>();
+    formatted::<codec::OutOfRange>();
+    formatted::<codec::Pull>();
+    formatted::<codec::Share>();
     formatted::<draw::Draws>();
     formatted::<draw::Purpose>();
     formatted::<draw::Stream>();

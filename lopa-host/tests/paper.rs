@@ -286,3 +286,64 @@ fn a_study_that_is_run_again_keeps_the_others_on_the_page() {
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert_eq!(fs::read_to_string(dir.path().join("o/results.md")).unwrap(), without);
 }
+
+/// The results in the repository.
+fn committed() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("paper/results")
+}
+
+/// Every file in a folder and in those below it, from there.
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut all = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { open.push(path) } else { all.push(path) }
+        }
+    }
+    all.into_iter().map(|path| path.strip_prefix(folder).unwrap().to_path_buf()).collect()
+}
+
+/// Three studies in full: one compares costs, one errors at the end, one means over the second half.
+#[test]
+fn committed_results_are_written_again_byte_for_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["rates-kappa", "rates-tau", "rates-difference"] {
+        let output = lopa(dir.path(), &["paper", name, "--out", "o"]);
+        assert!(output.status.success(), "{}", said(&output));
+        let [kept, written] = [committed(), dir.path().join("o")].map(|folder| folder.join(name));
+        let mut compared = 0;
+        for file in files(&kept) {
+            // What depends on the machine, and what the repository does not keep.
+            if ["run.json", "records.csv", "report.html", "lopa.lock"]
+                .iter()
+                .any(|a| file.ends_with(a))
+                || file.extension().is_some_and(|ending| ending == "png")
+            {
+                continue;
+            }
+            let [kept, written] =
+                [&kept, &written].map(|folder| fs::read(folder.join(&file)).unwrap());
+            assert!(kept == written, "{name}: {} differs", file.display());
+            compared += 1;
+        }
+        // study.json has the checksum of all records.
+        assert!(compared >= 3, "{name}: only {compared} files");
+    }
+}
+
+#[test]
+fn the_committed_page_is_that_of_its_sections_and_gives_reasons() {
+    let page = fs::read_to_string(committed().join("results.md")).unwrap();
+    let again = lopa_host::paper::results(&committed());
+    assert!(again.left_out.is_empty(), "{:?}", again.left_out);
+    assert!(page == again.text, "run lopa paper again, or undo changes by hand");
+    for (name, _) in lopa_host::paper::STUDIES {
+        let text = fs::read(committed().join(name).join("study.json")).unwrap();
+        let study: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        let reason = study["reason"].as_str().unwrap_or_default();
+        assert_eq!(study["verdict"] == "holds", reason.is_empty(), "{name}: {reason}");
+        assert_eq!(study["quick"], false, "{name}");
+    }
+}
