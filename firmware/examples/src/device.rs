@@ -61,11 +61,14 @@ unsafe extern "C" {
     fn SOFTWARE1();
 }
 
+/// Places in the vector table. A Cortex-M0 has room for 32.
+const VECTORS: usize = if (Interrupt::UART2TX as usize) < 32 { 32 } else { 64 };
+
 // SAFETY: the name and the section that cortex-m-rt wants; `device.x` provides every handler.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = ".vector_table.interrupts")]
-static __INTERRUPTS: [Vector; 64] = {
-    let mut table = [Vector { none: 0 }; 64];
+static __INTERRUPTS: [Vector; VECTORS] = {
+    let mut table = [Vector { none: 0 }; VECTORS];
     table[Interrupt::UART0RX as usize].handler = UART0RX;
     table[Interrupt::UART0TX as usize].handler = UART0TX;
     table[Interrupt::UART1RX as usize].handler = UART1RX;

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use lopa_core::exchange::Timing;
 use lopa_core::node::Variable;
-use lopa_host::chips::{Board, EMULATED, Loaded};
+use lopa_host::chips::{Board, EMULATED, EMULATED_M33, EMULATED_WITHOUT_FPU, Loaded};
 use lopa_host::fleet::{Emulated, Layout, image, patient};
 use lopa_host::run::Prepared;
 
 use super::{PATIENT, assert_simulated_bits, described, logistic, prepared, program, run};
 use crate::chips::budgets::{MONITOR, monitor, statics};
-use crate::chips::emulator::flash;
+use crate::chips::emulator::{RV32IMC, flash};
 use crate::counts::{Findings, blessing};
 use table::Row;
 
@@ -207,4 +207,19 @@ fn an_embassy_node_learns_from_readings_that_arrive_while_it_learns() {
         .count();
     println!("{right} of {} later readings classified correctly", samples.len() - 20);
     assert!(right * 10 > (samples.len() - 20) * 7, "{right} of {}", samples.len() - 20);
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn examples_build_for_other_chips_and_compute_the_same_bits_there() {
+    let prepared = logistic(4, "ring", 60);
+    let chips =
+        [(RTIC, &EMULATED_WITHOUT_FPU), (EMBASSY, &EMULATED_M33), (POLL, &EMULATED_WITHOUT_FPU)];
+    let mut fleet = ring(&prepared, patient(PATIENT, false), chips);
+    run(&prepared, &mut fleet, &[], PATIENT);
+    assert_simulated_bits(&prepared, &mut fleet);
+    // The others, and where there is no board, at least what does not depend on one.
+    build(&[EMBASSY], EMULATED_WITHOUT_FPU.target);
+    build(&[POLL, RTIC], EMULATED_M33.target);
+    build(&PROGRAMS, RV32IMC.target);
 }
