@@ -30,7 +30,7 @@ impl Costs {
         let what = self.metric.column().title;
         let head = along.iter().map(|along| along.column().title);
         let table = |target: &f64| Table {
-            title: format!("What it costs to reach {what} {}", number(*target)),
+            title: format!("What it costs to reach {what} {target}"),
             head: std::iter::once("arm".to_owned()).chain(head.clone()).collect(),
             rows: arms
                 .iter()

@@ -16,7 +16,8 @@ pub(super) fn better(
     least: Option<f64>,
 ) -> Finding {
     let question = format!("{who} is better than {than} in {}", value.title());
-    decided(question, value, &gaps(results, value, who, than), least)
+    let what = format!("{who} against {than}, {}", value.title());
+    decided([question, what], value, &gaps(results, value, who, than), least)
 }
 
 /// Whether the first arm of a pair leads the second by more than in another pair.
@@ -31,11 +32,17 @@ pub(super) fn more(
     let pairs = first.iter().zip(&second);
     let gaps: Vec<Option<f64>> = pairs.map(|(a, b)| Some((*a)? - (*b)?)).collect();
     let question = format!("in {}, {a} leads {b} by more than {c} leads {d}", value.title());
-    decided(question, value, &gaps, least)
+    let what = format!("{a} against {b}, beyond {c} against {d}, {}", value.title());
+    decided([question, what], value, &gaps, least)
 }
 
-/// The finding on differences that should be positive, by their confidence interval.
-fn decided(question: String, value: &Measure, gaps: &[Option<f64>], least: Option<f64>) -> Finding {
+/// The finding on differences that should be positive, by their confidence interval; `what` they are differences of.
+fn decided(
+    [question, what]: [String; 2],
+    value: &Measure,
+    gaps: &[Option<f64>],
+    least: Option<f64>,
+) -> Finding {
     let lost = gaps.iter().filter(|gap| gap.is_none()).count();
     let Some(all) = spread(gaps.iter().flatten()) else { return Finding::nothing(question) };
     let [low, high] = all.band.unwrap_or([all.mean; 2]);
@@ -53,7 +60,7 @@ fn decided(question: String, value: &Measure, gaps: &[Option<f64>], least: Optio
         Scale::Logarithmic => format!("a factor of {mean}"),
     };
     let effect = format!("{brief} ({low} to {high}, {seeds})");
-    Finding::new(question, effect, brief, Verdict::on(&all, least, lost))
+    Finding::new(question, effect, format!("{what}: {brief}"), Verdict::on(&all, least, lost))
 }
 
 /// A difference with its sign.

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use crate::metrics::Metric;
-use crate::numerics::number;
 use crate::record::{Cost, Over, Record, Scale};
 
 /// What is compared: a metric over some rounds, or the cost of first reaching a value of it.
@@ -75,7 +74,7 @@ impl Measure {
             None => format!("{what}, {}", self.over),
             Some(target) => {
                 let unit = self.along.map_or("rounds".to_owned(), |along| along.column().title);
-                format!("{unit} to reach {what} {}", number(target))
+                format!("{unit} to reach {what} {target}")
             }
         }
     }

@@ -92,6 +92,7 @@ pub(super) fn judge(
     let seeds = seeds(all.runs, left_out);
     let brief = minus(&format!("{quantity}^{:.2}", all.mean));
     let effect = minus(&format!("{brief} ({low:.2} to {high:.2}, {seeds})"));
+    let brief = format!("{who}, {title}: {brief}");
     Finding::new(question, effect, brief, Verdict::on(&room, 0.0, left_out))
 }
 

@@ -4,7 +4,7 @@ use super::measure::cost;
 use super::{Finding, Parts, Verdict};
 use crate::campaign::Results;
 use crate::metrics::Metric;
-use crate::numerics::{Spread, number, spread};
+use crate::numerics::{Spread, spread};
 use crate::record::{Cost, Record};
 
 /// What a pair of arms paid for one target: on every seed ln(other / own), where all that an arm spent stands for its cost if
@@ -111,7 +111,7 @@ pub(super) fn judge(
     than: &[String],
 ) -> Vec<Finding> {
     let (what, cost_of) = (metric.column().title, along.column().title);
-    let values: Vec<String> = targets.iter().map(|target| number(*target)).collect();
+    let values: Vec<String> = targets.iter().map(ToString::to_string).collect();
     let values = values.join(", ");
     let of = |arm: &String| results.get(arm).map_or(&[][..], Vec::as_slice);
     let pairs = who.iter().flat_map(|own| than.iter().map(move |other| (own, other)));
@@ -122,13 +122,13 @@ pub(super) fn judge(
                 let at = |record: &Record| cost(record, metric, *target, Some(along));
                 let compared = Comparison::new(of(own), of(other), at);
                 let [ratio, interval] = compared.text();
-                effects.push(format!("{ratio}{interval} at {}", number(*target)));
+                effects.push(format!("{ratio}{interval} at {target}"));
                 briefs.push(ratio);
                 verdicts.push(compared.verdict());
             }
             Finding {
                 effect: format!("{other} / {own}: {}", effects.join("; ")),
-                brief: format!("{other} / {own}: {}", briefs.join(", ")),
+                brief: format!("{other} / {own}, {what} {values}: {}", briefs.join(", ")),
                 question: format!(
                     "{own} needs fewer {cost_of} than {other} to reach {what} {values}"
                 ),
@@ -163,11 +163,11 @@ mod tests {
         assert_eq!(all[0].verdict, Verdict::Holds);
         assert_eq!(
             all[0].effect,
-            "b / a: 10.00 (10.00 to 10.00) at 0.5000; 20.00 (20.00 to 20.00) at 0.2000"
+            "b / a: 10.00 (10.00 to 10.00) at 0.5; 20.00 (20.00 to 20.00) at 0.2"
         );
         assert_eq!(
             all[0].question,
-            "a needs fewer Hessian-vector products than b to reach outer loss 0.5000, 0.2000"
+            "a needs fewer Hessian-vector products than b to reach outer loss 0.5, 0.2"
         );
         assert_eq!(one(&results, 0.5, "b", "a").verdict, Verdict::DoesNotHold);
         // An arm that never arrives is not sooner; how much later it would be, its two products do not tell.
@@ -178,7 +178,7 @@ mod tests {
         let neither = one(&results, 0.01, "a", "b");
         assert_eq!(
             (neither.verdict, &neither.effect[..]),
-            (Verdict::Undecided, "b / a: not reached at 0.01000")
+            (Verdict::Undecided, "b / a: not reached at 0.01")
         );
         assert_eq!(sooner(&results, &[0.5, 0.15], &["a"], &["b"])[0].verdict, Verdict::Partly);
     }

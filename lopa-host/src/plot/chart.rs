@@ -132,7 +132,7 @@ impl Chart {
         self.lines.iter().any(|line| !Shape::new(line, &x_axis, &y_axis, &area).below.is_empty())
     }
 
-    /// Both axes, wide enough for all points and bands.
+    /// Both axes, wide enough for all points, and for nearly all of the bands.
     fn axes(&self) -> (Axis, Axis) {
         let points = || {
             let all = self.lines.iter().flat_map(|line| &line.points);
@@ -157,15 +157,24 @@ impl Chart {
             && !positive.is_empty()
             && values().all(|y| y >= 0.0);
         if !powers {
-            let ends = banded.iter().flatten().copied();
+            let ends = usual(&banded).into_iter();
             return (x_axis, Axis::new(values().chain(ends), Scale::Linear, 5, 0.05));
         }
         let foot = foot(positive, self.lines.len());
         let seen = values().filter(|&y| y >= foot);
         // On a logarithmic axis a band may reach down to zero: one decade of it is enough.
-        let ends = banded.iter().flatten().map(|end| end.max(foot / 10.0));
+        let ends = usual(&banded).into_iter().map(|end| end.max(foot / 10.0));
         (x_axis, Axis::new(seen.chain(ends), Scale::Logarithmic, 5, 0.05))
     }
+}
+
+/// The ends of bands, without the few highest and lowest: a line that is uncertain in few places does not make all others
+/// flat.
+fn usual(bands: &[[f64; 2]]) -> Vec<f64> {
+    let mut ends: Vec<f64> = bands.iter().flatten().copied().collect();
+    ends.sort_by(f64::total_cmp);
+    let few = ends.len() / 40;
+    ends[few..ends.len() - few].to_vec()
 }
 
 /// A line of a chart.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::axis::{Axis, Label};
 use super::shape::{Area, Place};
-use super::text::{escaped, fitted};
+use super::text::{escaped, fitted, width};
 
 /// The width of a picture: scaled to three quarters, it fits the column of a paper.
 pub(super) const WIDTH: f64 = 440.0;
@@ -156,14 +156,14 @@ pub(super) fn titles(
         write(text, [WIDTH / 2.0, 19.0], " font-weight=\"bold\"", &escaped(&title));
     }
     if !titles.x.trim().is_empty() {
-        let title = fitted(titles.x, LARGE, area.width);
-        write(text, [middle[0], area.bottom() + 37.0], "", &escaped(&title));
+        let (title, size) = sized(titles.x, area.width);
+        write(text, [middle[0], area.bottom() + 37.0], &size, &escaped(&title));
     }
     if !titles.y.trim().is_empty() {
-        let title = fitted(titles.y, LARGE, area.height);
+        let (title, size) = sized(titles.y, area.height);
         let _ = writeln!(
             text,
-            "<text transform=\"translate(16 {}) rotate(-90)\">{}</text>",
+            "<text transform=\"translate(16 {}) rotate(-90)\"{size}>{}</text>",
             short(middle[1]),
             escaped(&title)
         );
@@ -177,6 +177,17 @@ pub(super) fn titles(
         }
     }
     *text += "</g>\n";
+}
+
+/// A title in letters that are small enough for it, as long as they can be read, and the attribute for that.
+fn sized(title: &str, room: f64) -> (String, String) {
+    let share = (room / width(title, LARGE)).clamp(0.7, 1.0);
+    let size = if share < 1.0 {
+        format!(" font-size=\"{}\"", short(share * LARGE))
+    } else {
+        String::new()
+    };
+    (fitted(title, share * LARGE, room), size)
 }
 
 /// A coordinate with two decimals: a hundredth of a unit is finer than any printer.

@@ -63,7 +63,8 @@ impl Shape {
             seen.then(|| [area.x(x_axis, x), area.y(y_axis, y)])
         };
         let slice = |(&[x, _], ends): (&[f64; 2], &[f64; 2])| {
-            let [lower, upper] = ends.map(|end| area.y(y_axis, end));
+            // Where a band is wider than the axis, it ends there.
+            let [lower, upper] = ends.map(|end| area.y(y_axis, end).clamp(area.top, area.bottom()));
             let seen = x.is_finite() && ends.iter().all(|end| end.is_finite());
             seen.then(|| Slice { x: area.x(x_axis, x), upper, lower })
         };
