@@ -56,6 +56,28 @@ fn a_network_is_described() {
 }
 
 #[test]
+fn exact_weights_show_what_they_do_to_rho() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["grid", "3x4", "--exact", "--weights-out", "exact.csv"];
+    let text = printed(dir.path(), &arguments);
+    let weights = Weights::metropolis(&Topology::grid(3, 4).unwrap());
+    let (before, after) = (weights.spectrum().rho(), weights.in_256ths().unwrap().spectrum().rho());
+    let line = format!("rounding       to 1/256, rho was {before:.9} ({:+.1e})", after - before);
+    assert!(text.lines().any(|have| have == line), "{line} is not in\n{text}");
+    let figures = json(dir.path(), &arguments);
+    assert_eq!((&figures["rho"], &figures["rho_unrounded"]), (&after.into(), &before.into()));
+    // Links of the corners have 1/4, those of the middle 1/5, which becomes 51/256.
+    assert!(text.contains("   4   0.3008  0: 0.2500  5: 0.1992  8: 0.2500"), "{text}");
+    let matrix = fs::read_to_string(dir.path().join("exact.csv")).unwrap();
+    assert_eq!(Weights::parse(&matrix).unwrap(), weights.in_256ths().unwrap());
+    assert!(json(dir.path(), &["grid", "3x4"]).get("rho_unrounded").is_none());
+
+    let output = lopa(dir.path(), &["star", "--nodes", "300", "--exact"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("nodes 0 and 1"), "{}", said(&output));
+}
+
+#[test]
 fn diameters_are_the_longest_shortest_paths() {
     let dir = tempfile::tempdir().unwrap();
     for (network, nodes, diameter) in [

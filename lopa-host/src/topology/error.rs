@@ -118,6 +118,19 @@ pub enum WeightsError {
          something on the diagonal"
     )]
     Periodic,
+    /// A weight is too small to be a multiple of 1/256.
+    #[error(
+        "the weight of nodes {node} and {neighbour} is {weight}, less than 1/256, so rounding it would cut their link: use a \
+         larger weight; by the Metropolis rule, nodes may have up to 255 neighbours"
+    )]
+    Below {
+        /// One of the two nodes.
+        node: u32,
+        /// The other.
+        neighbour: u32,
+        /// The weight.
+        weight: f32,
+    },
     /// The graph was refused.
     #[error(transparent)]
     Topology(#[from] TopologyError),

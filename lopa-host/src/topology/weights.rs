@@ -187,6 +187,35 @@ impl Weights {
         Self::known(self.topology.clone(), Vec::new())
     }
 
+    /// The same weights, rounded down to multiples of 1/256: sums of values that have few bits are then exact, see
+    /// [`lopa_core::codec`].
+    ///
+    /// Both directions of a link stay equal, and nodes keep what is rounded off, so W stays symmetric and doubly stochastic.
+    ///
+    /// ```
+    /// use lopa_host::topology::{Topology, Weights};
+    /// let ring = Weights::metropolis(&Topology::ring(10));
+    /// let exact = ring.in_256ths()?;
+    /// assert!(exact.edges().iter().all(|edge| edge.weight == 85.0 / 256.0));
+    /// assert!(exact.spectrum().rho() - ring.spectrum().rho() < 0.001);
+    /// # Ok::<(), lopa_host::topology::WeightsError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Names the first link whose weight is below 1/256: it would be cut.
+    pub fn in_256ths(&self) -> Result<Self, WeightsError> {
+        let rounded = |edge: &Edge| {
+            let weight = libm::floorf(edge.weight * 256.0) / 256.0;
+            let Edge { node, neighbour, .. } = *edge;
+            match weight > 0.0 {
+                true => Ok(Edge { node, neighbour, weight }),
+                false => Err(WeightsError::Below { node, neighbour, weight: edge.weight }),
+            }
+        };
+        let edges = self.edges.iter().map(rounded).collect::<Result<_, _>>()?;
+        Ok(Self::known(self.topology.clone(), edges))
+    }
+
     /// How many neighbours each node has.
     #[must_use]
     pub fn degrees(&self) -> Vec<usize> {
@@ -241,6 +270,8 @@ fn two_sided(topology: &Topology) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use lopa_core::codec::Share;
+
     use super::*;
 
     fn error(text: &str) -> String {
@@ -271,6 +302,42 @@ mod tests {
         }
         assert_eq!(weights.fit(&topology), Ok(()));
         assert_eq!(Weights::parse("1").unwrap().edges(), []);
+    }
+
+    #[test]
+    fn weights_in_256ths_are_symmetric_and_doubly_stochastic() {
+        let graphs = [
+            Topology::ring(10),
+            Topology::star(200).unwrap(),
+            Topology::complete(255).unwrap(),
+            Topology::erdos_renyi(60, 0.2, 3).unwrap(),
+            Topology::geometric(80, 0.3, 5).unwrap(),
+        ];
+        for topology in graphs {
+            let weights = Weights::metropolis(&topology);
+            let exact = weights.in_256ths().unwrap();
+            let mut sums = vec![0.0_f32; topology.nodes()];
+            for (edge, before) in exact.edges().iter().zip(weights.edges()) {
+                let share = Share::of(edge.weight).unwrap();
+                assert!(edge.weight <= before.weight && before.weight - edge.weight < 1.0 / 256.0);
+                assert_eq!(share.weight(), edge.weight);
+                let back = |e: &&Edge| (e.node, e.neighbour) == (edge.neighbour, edge.node);
+                assert_eq!(exact.edges().iter().find(back).unwrap().weight, edge.weight);
+                // Exact in f32: all are multiples of 1/256.
+                sums[edge.node as usize] += edge.weight;
+            }
+            assert!(sums.iter().all(|sum| (0.0..1.0).contains(sum)), "{sums:?}");
+            // Once rounded, they stay as they are.
+            assert_eq!(exact.in_256ths(), Ok(exact));
+        }
+    }
+
+    #[test]
+    fn a_link_that_rounding_would_cut_is_named() {
+        let star = Weights::metropolis(&Topology::star(257).unwrap());
+        let error = star.in_256ths().unwrap_err().to_string();
+        assert!(error.starts_with("the weight of nodes 0 and 1 is 0.0038"), "{error}");
+        assert!(Weights::metropolis(&Topology::star(256).unwrap()).in_256ths().is_ok());
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub(crate) struct Topology {
     /// Finds a network with this rho, in [0, 1), with Metropolis weights.
     #[arg(long, allow_negative_numbers = true)]
     rho: Option<f64>,
+    /// Rounds weights down to multiples of 1/256, and shows what that does to rho. Sums of values with few bits are then exact.
+    #[arg(long)]
+    exact: bool,
     /// Draws the network as SVG.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -93,8 +96,16 @@ impl Topology {
             }
             return print(&list::list(self.json)?);
         }
-        let network = self.network()?;
-        let summary = Summary::new(&network.weights, network.title.clone(), network.wanted);
+        let mut network = self.network()?;
+        let unrounded = match self.exact {
+            true => {
+                let exact = network.weights.in_256ths().map_err(Failure::input)?;
+                Some(std::mem::replace(&mut network.weights, exact))
+            }
+            false => None,
+        };
+        let (title, wanted) = (network.title.clone(), network.wanted);
+        let summary = Summary::new(&network.weights, unrounded.as_ref(), title, wanted);
         let outputs = self.outputs(&network)?;
         let text = match self.json {
             true => json(&summary)?,

@@ -29,6 +29,9 @@ pub(super) struct Summary<'a> {
     rho_error: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     rho_wanted: Option<f64>,
+    /// Before the weights were rounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rho_unrounded: Option<f64>,
     second_eigenvalue: f64,
     last_eigenvalue: f64,
     gap: f64,
@@ -46,7 +49,13 @@ struct Degrees {
 }
 
 impl<'a> Summary<'a> {
-    pub(super) fn new(weights: &'a Weights, network: String, rho_wanted: Option<f64>) -> Self {
+    /// Of these weights; `unrounded` are those they were rounded from.
+    pub(super) fn new(
+        weights: &'a Weights,
+        unrounded: Option<&Weights>,
+        network: String,
+        rho_wanted: Option<f64>,
+    ) -> Self {
         let topology = weights.topology();
         let (nodes, links) = (topology.nodes(), topology.links().count());
         let degrees = weights.degrees();
@@ -71,6 +80,7 @@ impl<'a> Summary<'a> {
             rho: spectrum.rho(),
             rho_error: spectrum.error,
             rho_wanted,
+            rho_unrounded: unrounded.map(|weights| weights.spectrum().rho()),
             second_eigenvalue: spectrum.second,
             last_eigenvalue: spectrum.last,
             gap: spectrum.gap,
@@ -97,6 +107,10 @@ impl<'a> Summary<'a> {
         ];
         if let Some(wanted) = self.rho_wanted {
             rows.push(("wanted", format!("{wanted}, {:.1e} away", (self.rho - wanted).abs())));
+        }
+        if let Some(before) = self.rho_unrounded {
+            let change = self.rho - before;
+            rows.push(("rounding", format!("to 1/256, rho was {before:.9} ({change:+.1e})")));
         }
         rows.push((
             "eigenvalues",
