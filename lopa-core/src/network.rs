@@ -28,6 +28,11 @@ pub enum NetworkError {
         /// Its index.
         index: usize,
     },
+    /// The weight of an edge is not a multiple of 1/256 between 0 and 1, as nodes with a [codec](crate::codec) need it.
+    Weight {
+        /// The index of the edge.
+        index: usize,
+    },
     /// There is not even room for one element: at least two floats per node are needed.
     Room {
         /// The least number of floats.
@@ -54,6 +59,9 @@ impl core::fmt::Display for NetworkError {
                 f,
                 "edge {index} names a missing node, joins a node to itself, or is not sorted by (node, neighbour)"
             ),
+            Self::Weight { index } => {
+                write!(f, "the weight of edge {index} is not a multiple of 1/256 between 0 and 1")
+            }
             Self::Room { needed } => {
                 write!(f, "too little working memory: at least {needed} floats are needed")
             }

@@ -5,13 +5,14 @@ use std::cell::Cell;
 use std::num::NonZeroU32;
 
 use lopa_core::batch::Sampler;
+use lopa_core::codec::Codec;
 use lopa_core::footprint::Footprint;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problems::Logistic;
 use lopa_core::steps::StepSizes;
 use lopa_host::data::{Shard, synthetic::Recipe};
-use lopa_host::network::Simulation;
-use lopa_host::topology::Topology;
+use lopa_host::network::{CodedSimulation, Simulation};
+use lopa_host::topology::{Topology, Weights};
 
 const RECIPE: Recipe = Recipe { features: 8, relevant: 2, samples: 20, alike: false, seed: 1 };
 const NODES: u32 = 500;
@@ -99,6 +100,13 @@ fn a_round_allocates_nothing() {
             assert!(first.calls > 0, "the count sees what a round allocates");
             let (_, rest) = counted(|| (0..20).for_each(|_| network.round().unwrap()));
             assert_eq!(rest.calls, 0, "{scheme:?}");
+            let weights = Weights::metropolis(&Topology::ring(50)).in_256ths().unwrap();
+            let codec = Codec::new(4, Codec::USUAL_UNIT).unwrap();
+            let nodes = ring(&shards, scheme).into_nodes();
+            let mut coded = CodedSimulation::coded(nodes, weights.edges().to_vec(), codec).unwrap();
+            coded.round().unwrap();
+            let (_, rest) = counted(|| (0..20).for_each(|_| coded.round().unwrap()));
+            assert_eq!(rest.calls, 0, "{scheme:?}, few bits");
         }
     });
 }

@@ -64,7 +64,7 @@ impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
                 let last = ahead.back().map_or(self.round, |(past, _)| past.state().round);
                 if node.phase() == Phase::Ready && node.state().round > last {
                     let counters = self.network.exchange(number).counters();
-                    let (bytes, frames) = (counters.sent_bytes, counters.sent);
+                    let (bytes, frames) = (counters.sent_bytes, Some(counters.sent));
                     ahead.push_back((node.clone(), Traffic { bytes, frames }));
                 }
             }
@@ -93,8 +93,8 @@ impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
         Sent::of(self.nodes.first())
     }
 
-    fn traffic(&self) -> Option<Traffic> {
-        Some(self.sent.iter().copied().fold(Traffic::default(), Add::add))
+    fn traffic(&self) -> Traffic {
+        self.sent.iter().copied().fold(Traffic { bytes: 0, frames: Some(0) }, Add::add)
     }
 
     fn losses(&self) -> u64 {

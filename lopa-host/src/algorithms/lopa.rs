@@ -4,7 +4,7 @@ use lopa_core::checkpoint::CheckpointError;
 use lopa_core::problem::Problem;
 
 use super::{NodeView, Participant};
-use crate::network::SimulatedNode;
+use crate::network::{CodedSimulatedNode, SimulatedNode};
 
 impl<'n, P: Problem> From<&'n SimulatedNode<P>> for NodeView<'n, P> {
     fn from(node: &'n SimulatedNode<P>) -> Self {
@@ -31,16 +31,40 @@ impl<P: Problem + Send + Sync> Participant<P> for SimulatedNode<P> {
 
     /// As a chip writes it.
     fn save(&self, bytes: &mut Vec<u8>) -> Option<()> {
-        let words = self.checkpoint().ok()?;
-        bytes.extend(words.flat_map(u32::to_le_bytes));
-        Some(())
+        write(self.checkpoint(), bytes)
     }
 
     fn restore<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], CheckpointError> {
-        let (needed, found) = (self.checkpoint_len(), bytes.len());
-        let split = bytes.split_at_checked(needed);
-        let (own, rest) = split.ok_or(CheckpointError::Length { needed, found })?;
+        let (own, rest) = split(bytes, self.checkpoint_len())?;
         Self::restore(self, own)?;
         Ok(rest)
     }
+}
+
+impl<P: Problem + Send + Sync> Participant<P> for CodedSimulatedNode<P> {
+    fn view(&self) -> NodeView<'_, P> {
+        self.node().into()
+    }
+
+    /// With what its neighbours know of it.
+    fn save(&self, bytes: &mut Vec<u8>) -> Option<()> {
+        write(self.checkpoint(), bytes)
+    }
+
+    fn restore<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], CheckpointError> {
+        let (own, rest) = split(bytes, self.checkpoint_len())?;
+        Self::restore(self, own)?;
+        Ok(rest)
+    }
+}
+
+fn write<E>(checkpoint: Result<impl Iterator<Item = u32>, E>, bytes: &mut Vec<u8>) -> Option<()> {
+    bytes.extend(checkpoint.ok()?.flat_map(u32::to_le_bytes));
+    Some(())
+}
+
+/// A checkpoint of so many bytes, and what follows it.
+fn split(bytes: &[u8], needed: usize) -> Result<(&[u8], &[u8]), CheckpointError> {
+    let found = bytes.len();
+    bytes.split_at_checked(needed).ok_or(CheckpointError::Length { needed, found })
 }

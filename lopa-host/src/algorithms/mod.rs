@@ -112,10 +112,8 @@ pub trait Algorithm<P>: fmt::Debug + Send {
     /// What one node has sent to each of its neighbours, without repeats.
     fn sent(&self) -> Sent;
 
-    /// What all nodes have sent over their links since the network was built; `None` in-process.
-    fn traffic(&self) -> Option<Traffic> {
-        None
-    }
+    /// What all nodes have sent to their neighbours since the network was built; in-process without frames.
+    fn traffic(&self) -> Traffic;
 
     /// How often link timeouts split the network; never in-process.
     fn losses(&self) -> u64 {
@@ -189,6 +187,10 @@ impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for InProcess<M> {
         Sent::of(Self::nodes(self).first())
     }
 
+    fn traffic(&self) -> Traffic {
+        Traffic { bytes: self.bytes(), frames: None }
+    }
+
     fn checkpoint(&self) -> Option<Vec<u8>> {
         if self.has_failed() { None } else { save_all(Self::nodes(self)) }
     }
@@ -237,7 +239,7 @@ impl Sent {
     pub(crate) fn of<P>(node: Option<&impl Participant<P>>) -> Self {
         let Some(node) = node else { return Self::default() };
         let round = node.view().round;
-        let lengths = node.travelling().map(|vector| vector.len() as u64);
+        let lengths = node.lengths().map(|len| len as u64);
         let vectors = lengths.iter().filter(|len| **len > 0).count() as u64;
         Self { vectors: round * vectors, floats: round * lengths.iter().sum::<u64>() }
     }

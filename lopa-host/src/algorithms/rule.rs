@@ -11,7 +11,7 @@ use lopa_core::vector::all_finite;
 use super::consensus::{Agreement, Consensus};
 use super::estimate::{Estimate, Room};
 use super::{NodeView, Participant};
-use crate::network::Member;
+use crate::network::{self, Member, Vectors};
 
 /// A node's variables; one that its algorithm does not have is empty.
 #[derive(Debug, Clone, PartialEq)]
@@ -174,6 +174,11 @@ impl<P: Problem> RuleNode<P> {
             .add_gradients_for_products(Point { x, theta }, &mut inner, &mut outer)
     }
 
+    /// What travels to neighbours.
+    fn travelling(&self) -> Vectors<'_, f32> {
+        self.rule.agreement.travelling(&self.own)
+    }
+
     const fn diverged(round: u64, variable: Variable) -> NodeError {
         NodeError::Diverged(Divergence { round, variable })
     }
@@ -181,6 +186,7 @@ impl<P: Problem> RuleNode<P> {
 
 impl<P: Problem + Send + Sync> Member for RuleNode<P> {
     type Scratch = Scratch;
+    type Sent = f32;
 
     fn dimensions(&self) -> Dimensions {
         self.problem.dimensions()
@@ -199,13 +205,23 @@ impl<P: Problem + Send + Sync> Member for RuleNode<P> {
         computed.map_err(|variable| Self::diverged(*round, variable))
     }
 
-    fn travelling(&self) -> [&[f32]; 2] {
-        self.rule.agreement.travelling(&self.own)
+    fn lengths(&self) -> [usize; 2] {
+        self.travelling().map(<[f32]>::len)
     }
 
-    fn mix(&mut self, pulls: [&[f32]; 2]) -> Result<(), NodeError> {
+    fn send(&self, out: [&mut [f32]; 2]) -> usize {
+        network::send(self.travelling(), out)
+    }
+
+    fn mix<'a>(
+        &mut self,
+        own: Vectors<'a, f32>,
+        neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
+        [x, y]: [&mut [f32]; 2],
+    ) -> Result<(), NodeError> {
+        network::pull(own, neighbours, [x, y]);
         let Self { rule, own, room, round, .. } = self;
-        let mixed = rule.agreement.mix(own, pulls, room);
+        let mixed = rule.agreement.mix(own, [x, y], room);
         mixed.map_err(|variable| Self::diverged(*round, variable))?;
         *round += 1;
         Ok(())

@@ -127,7 +127,8 @@ impl<'p> Overview<'p> {
             return;
         }
         let sum = |of: fn(&Counters) -> u64| self.counted().map(of).sum::<u64>();
-        let traffic = Traffic { bytes: sum(|own| own.sent_bytes), frames: sum(|own| own.sent) };
+        let traffic =
+            Traffic { bytes: sum(|own| own.sent_bytes), frames: Some(sum(|own| own.sent)) };
         let totals = Totals { traffic: Some(traffic), ..Totals::default() };
         let views: Vec<_> = read.iter().flat_map(|board| self.view(*board, round)).collect();
         let row = self.meter(&TOGETHER, read.iter().copied()).measure(&views, totals);

@@ -104,7 +104,7 @@ pub fn measure<'a>(
     let kept = (0_u32..).zip(samples).filter(|(node, _)| readings.contains_key(node));
     let meter = prepared.meter(kept.map(|(_, samples)| samples).collect())?;
     let sent = |of: fn(&Counters) -> u64| readings.values().map(|r| of(&r.counters)).sum::<u64>();
-    let traffic = Traffic { bytes: sent(|c| c.sent_bytes), frames: sent(|c| c.sent) };
+    let traffic = Traffic { bytes: sent(|c| c.sent_bytes), frames: Some(sent(|c| c.sent)) };
     let views: Vec<_> = nodes.iter().map(NodeView::from).collect();
     let totals = Totals {
         sent: Sent::of(nodes.first()),

@@ -32,7 +32,7 @@ pub struct NodeSamples<'a> {
 pub struct Totals {
     /// What a node sent to each of its neighbours.
     pub sent: Sent,
-    /// What all nodes sent over their links, if there are links.
+    /// What all nodes sent over their links, if there is a table of them.
     pub traffic: Option<Traffic>,
     /// Seconds spent computing rounds.
     pub seconds: f64,
@@ -155,7 +155,7 @@ impl<'a> Meter<'a> {
             Metric::Vectors => Some(sent.vectors as f64),
             Metric::Floats => Some(sent.floats as f64),
             Metric::Bytes => traffic.map(|traffic| traffic.bytes as f64),
-            Metric::Frames => traffic.map(|traffic| traffic.frames as f64),
+            Metric::Frames => traffic?.frames.map(|frames| frames as f64),
             Metric::Seconds => Some(seconds),
         };
         let iteration = nodes.first().map_or(0, |node| node.round) as f64;

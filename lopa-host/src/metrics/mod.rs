@@ -105,7 +105,7 @@ metrics! {
         "numbers in the vectors a node sent to each of its neighbours";
     /// Bytes that all nodes sent.
     Bytes = "bytes", "bytes sent", Linear,
-        "bytes that all nodes sent over their links";
+        "bytes that all nodes sent over their links; without frames where links are not simulated";
     /// Frames that all nodes sent.
     Frames = "frames", "frames sent", Linear,
         "frames that all nodes sent over their links";

@@ -16,6 +16,8 @@ use rayon::prelude::*;
 pub trait Member: Send + Sync {
     /// Memory to compute in, which nodes on one thread share.
     type Scratch: Send + fmt::Debug;
+    /// What travels for an element of a vector: the element, or its change.
+    type Sent: Copy + Default + Send + Sync + fmt::Debug;
 
     /// The size of its problem.
     fn dimensions(&self) -> Dimensions;
@@ -29,14 +31,53 @@ pub trait Member: Send + Sync {
     /// Names the variable that diverged.
     fn compute(&mut self, scratch: &mut Self::Scratch) -> Result<(), NodeError>;
 
-    /// The vectors that travel to neighbours; the second is empty if there is only one.
-    fn travelling(&self) -> [&[f32]; 2];
+    /// The lengths of the vectors that travel to neighbours; the second is 0 if there is only one.
+    fn lengths(&self) -> [usize; 2];
 
-    /// The other half of a round, from the pull of all neighbours, Σ_j w_ij (a_j - a), on each vector that travels.
+    /// Writes what it sends to every neighbour, and returns how many bytes that is without frames.
+    fn send(&self, out: [&mut [Self::Sent]; 2]) -> usize;
+
+    /// The other half of a round, from what the node itself and all its neighbours have sent.
     ///
     /// # Errors
     /// Names the variable that diverged.
-    fn mix(&mut self, pulls: [&[f32]; 2]) -> Result<(), NodeError>;
+    fn mix<'a>(
+        &mut self,
+        own: Vectors<'a, Self::Sent>,
+        neighbours: impl Iterator<Item = (f32, Vectors<'a, Self::Sent>)> + Clone,
+        pulls: [&mut [f32]; 2],
+    ) -> Result<(), NodeError>;
+
+    /// Whether a link may have this weight.
+    #[must_use]
+    fn takes(_weight: f32) -> bool {
+        true
+    }
+}
+
+/// What a node has sent in a round.
+pub type Vectors<'a, A> = [&'a [A]; 2];
+
+/// The pull of all neighbours, Σ_j w_ij (a_j - a), on each vector that travels, in the order of their numbers.
+pub(crate) fn pull<'a>(
+    own: Vectors<'a, f32>,
+    neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
+    pulls: [&mut [f32]; 2],
+) {
+    let [x, y] = pulls;
+    x.fill(0.0);
+    y.fill(0.0);
+    for (weight, theirs) in neighbours {
+        add_gap(x, weight, theirs[0], own[0]);
+        add_gap(y, weight, theirs[1], own[1]);
+    }
+}
+
+/// Writes vectors as they are, and returns their bytes.
+pub(crate) fn send(vectors: Vectors<'_, f32>, out: [&mut [f32]; 2]) -> usize {
+    let floats = vectors.iter().map(|vector| vector.len()).sum::<usize>();
+    out.into_iter().zip(vectors).for_each(|(out, vector)| out.copy_from_slice(vector));
+    size_of::<f32>() * floats
 }
 
 /// Nodes on a weighted graph, moving round by round.
@@ -50,7 +91,9 @@ pub struct InProcess<M: Member> {
     lengths: [usize; 2],
     /// What each node has sent in this round, one node behind the other: nodes move at once, without waiting until all
     /// others have read where they were.
-    sent: Vec<f32>,
+    sent: Vec<M::Sent>,
+    /// The bytes that each node has sent to all its neighbours together, without frames.
+    bytes: Vec<u64>,
     memory: PerThread<Memory<M::Scratch>>,
     /// The first node that diverged, and where: the network does not go on from there.
     failed: Option<NetworkError>,
@@ -60,19 +103,22 @@ impl<M: Member> InProcess<M> {
     /// Joins nodes by edges: both directions of every link, sorted by (node, neighbour).
     ///
     /// # Errors
-    /// Names the edge that is wrong, or the first node whose vectors do not fit those of node 0.
+    /// Names the edge that is wrong or has a weight that nodes cannot mix with, or the first node whose vectors do not fit
+    /// those of node 0.
     pub fn join(nodes: Vec<M>, edges: Vec<Edge>) -> Result<Self, NetworkError> {
         check_edges(&edges, nodes.len())?;
-        let of = |node: &M| node.travelling().map(<[f32]>::len);
-        let lengths = nodes.first().map_or([0; 2], of);
-        if let Some(node) = nodes.iter().position(|node| of(node) != lengths) {
+        if let Some(index) = edges.iter().position(|edge| !M::takes(edge.weight)) {
+            return Err(NetworkError::Weight { index });
+        }
+        let lengths = nodes.first().map_or([0; 2], M::lengths);
+        if let Some(node) = nodes.iter().position(|node| node.lengths() != lengths) {
             return Err(NetworkError::Unlike { node });
         }
         let start = |node| edges.partition_point(|edge| (edge.node as usize) < node);
         let starts = (0..=nodes.len()).map(start).collect();
-        let sent = vec![0.0; nodes.len() * width(lengths)];
-        let memory = PerThread(Vec::new());
-        Ok(Self { nodes, edges, starts, lengths, sent, memory, failed: None })
+        let sent = vec![M::Sent::default(); nodes.len() * width(lengths)];
+        let (bytes, memory) = (vec![0; nodes.len()], PerThread(Vec::new()));
+        Ok(Self { nodes, edges, starts, lengths, sent, bytes, memory, failed: None })
     }
 
     /// One round of every node.
@@ -102,14 +148,15 @@ impl<M: Member> InProcess<M> {
     }
 
     fn compute_and_mix(&mut self) -> Result<(), NetworkError> {
-        let Self { nodes, edges, starts, lengths, sent, memory, .. } = self;
+        let Self { nodes, edges, starts, lengths, sent, bytes, memory, .. } = self;
         let ([first, second], width) = (*lengths, width(*lengths));
-        let computed = nodes.par_iter_mut().zip(sent.par_chunks_mut(width)).map(|(node, sent)| {
+        let edges = |number: usize| &edges[starts[number]..starts[number + 1]];
+        let places = sent.par_chunks_mut(width).zip(&mut *bytes).enumerate();
+        let computed = nodes.par_iter_mut().zip(places).map(|(node, (number, (sent, bytes)))| {
             node.compute(&mut memory.own().scratch)?;
             let (x, y) = sent.split_at_mut(first);
-            let [own_x, own_y] = node.travelling();
-            x.copy_from_slice(own_x);
-            y[..second].copy_from_slice(own_y);
+            let own = node.send([x, &mut y[..second]]);
+            *bytes += own as u64 * edges(number).len() as u64;
             Ok(())
         });
         first_error(computed)?;
@@ -118,18 +165,19 @@ impl<M: Member> InProcess<M> {
             [x, &y[..second]]
         };
         let mixed = nodes.par_iter_mut().enumerate().map(|(number, node)| {
+            let neighbours =
+                edges(number).iter().map(|edge| (edge.weight, sent(edge.neighbour as usize)));
             let pulls = &mut memory.own().pulls;
-            pulls.fill(0.0);
-            let own = sent(number);
             let (x, y) = pulls.split_at_mut(first);
-            for edge in &edges[starts[number]..starts[number + 1]] {
-                let theirs = sent(edge.neighbour as usize);
-                add_gap(x, edge.weight, theirs[0], own[0]);
-                add_gap(y, edge.weight, theirs[1], own[1]);
-            }
-            node.mix([x, &y[..second]])
+            node.mix(sent(number), neighbours, [x, &mut y[..second]])
         });
         first_error(mixed)
+    }
+
+    /// The bytes of everything that nodes have sent since they were joined, once per neighbour and without frames.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.iter().sum()
     }
 
     /// Whether a node diverged, so that the network stands in the middle of a round.

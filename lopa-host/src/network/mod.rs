@@ -1,10 +1,12 @@
 //! Nodes that talk to their neighbours, round by round.
 //!
-//! - [`InProcess`]: the nodes of any algorithm, without links, on all cores; LoPA's are a [`Simulation`];
+//! - [`InProcess`]: the nodes of any algorithm, without links, on all cores; LoPA's are a [`Simulation`], and with few
+//!   bits on the wire a [`CodedSimulation`];
 //! - [`LinkedNetwork`]: LoPA's nodes over links in simulated time, each with its own [`Clock`], with [`Faults`]; [`Health`]: how
 //!   they are doing.
 
 mod clock;
+mod coded;
 mod error;
 mod fault;
 mod health;
@@ -14,10 +16,12 @@ mod node;
 mod port;
 
 pub use clock::Clock;
+pub use coded::{CodedSimulatedNode, CodedSimulation};
 pub use error::LinkedError;
 pub use fault::{Faults, FaultyLine};
 pub use health::{Health, LineHealth, NodeHealth};
-pub use in_process::{InProcess, Member};
+pub use in_process::{InProcess, Member, Vectors};
+pub(crate) use in_process::{pull, send};
 pub use linked::{LINKS, LinkedNetwork, Linking, Recorded};
 pub use lopa_core::blob::Wiring;
 pub use node::{SimulatedNode, Simulation};
@@ -29,14 +33,18 @@ use std::ops::Add;
 pub struct Traffic {
     /// Bytes.
     pub bytes: u64,
-    /// Frames.
-    pub frames: u64,
+    /// Frames; none if values travel in-process.
+    pub frames: Option<u64>,
 }
 
 impl Add for Traffic {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { bytes: self.bytes + other.bytes, frames: self.frames + other.frames }
+        let frames = match (self.frames, other.frames) {
+            (Some(own), Some(other)) => Some(own + other),
+            (own, other) => own.or(other),
+        };
+        Self { bytes: self.bytes + other.bytes, frames }
     }
 }

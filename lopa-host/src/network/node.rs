@@ -4,7 +4,8 @@ use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{Buffers, Config, Node, NodeError, Scheme, Scratch};
 use lopa_core::problem::{Dimensions, Problem};
 
-use super::{InProcess, Member};
+use super::{InProcess, Member, Vectors};
+use super::{pull, send};
 
 /// A LoPA node of a simulation.
 pub type SimulatedNode<P> = Node<P, Box<[f32]>, Box<[f32]>, Box<[f32]>>;
@@ -14,6 +15,7 @@ pub type Simulation<P> = InProcess<SimulatedNode<P>>;
 
 impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
     type Scratch = Scratch<Box<[f32]>, Box<[f32]>>;
+    type Sent = f32;
 
     fn dimensions(&self) -> Dimensions {
         self.problem().dimensions()
@@ -27,14 +29,29 @@ impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
         Self::compute(self, scratch)
     }
 
-    fn travelling(&self) -> [&[f32]; 2] {
-        let state = self.state();
-        [state.x, if self.scheme() == Scheme::GradientTracking { state.y } else { &[] }]
+    fn lengths(&self) -> [usize; 2] {
+        travelling(self).map(<[f32]>::len)
     }
 
-    fn mix(&mut self, [x_pull, y_pull]: [&[f32]; 2]) -> Result<(), NodeError> {
-        Self::mix(self, x_pull, y_pull)
+    fn send(&self, out: [&mut [f32]; 2]) -> usize {
+        send(travelling(self), out)
     }
+
+    fn mix<'a>(
+        &mut self,
+        own: Vectors<'a, f32>,
+        neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
+        [x, y]: [&mut [f32]; 2],
+    ) -> Result<(), NodeError> {
+        pull(own, neighbours, [x, y]);
+        Self::mix(self, x, y)
+    }
+}
+
+/// The vectors of a node that travel to neighbours.
+pub(super) fn travelling<P: Problem>(node: &SimulatedNode<P>) -> Vectors<'_, f32> {
+    let state = node.state();
+    [state.x, if node.scheme() == Scheme::GradientTracking { state.y } else { &[] }]
 }
 
 impl<P: Problem + Send + Sync> InProcess<SimulatedNode<P>> {

@@ -553,8 +553,9 @@ impl<'p> Run<'p, '_> {
         Seen { network, round, ends, record: &self.record, values: &self.values }
     }
 
+    /// What nodes have sent, if the file is interested in links.
     fn traffic(&self, network: &Network<'p>) -> Option<Traffic> {
-        network.traffic().map(|traffic| self.before + traffic)
+        self.prepared.experiment.links.as_ref().map(|_| self.before + network.traffic())
     }
 
     fn save(&mut self, network: &Network<'p>, progress: Progress) -> Result<(), RunError> {
