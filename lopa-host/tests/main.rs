@@ -5,6 +5,7 @@
 mod algorithms;
 mod automatic;
 mod bars;
+mod bits;
 mod boards;
 #[cfg(unix)]
 mod browser;

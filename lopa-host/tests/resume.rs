@@ -14,6 +14,8 @@ use lopa_host::run::{Options, Prepared};
 
 const LINKS: &str = "[links]\nwiring = \"routed\"\nchunk = 10\ndrop = 0.05\n[run]";
 
+const BITS: &str = "[links]\nbits = 4\nsimulate = false\n[run]";
+
 /// Five nodes and ninety rounds with metrics of single nodes, and some text replaced.
 fn ninety_rounds(changes: &[(&str, &str)]) -> String {
     let own = [("nodes = 4", "nodes = 5"), ("iterations = 60", "iterations = 90\nper_node = true")];
@@ -80,16 +82,19 @@ fn in_two_parts(text: &str, stop: u64, out: &Path) {
 #[test]
 fn a_run_stopped_anywhere_resumes_to_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, text, links) in [
-        ("gt", ninety_rounds(&[]), false),
-        ("lg", ninety_rounds(&[("lopa-gt", "lopa-lg")]), false),
-        ("links", ninety_rounds(&[("[run]", LINKS)]), true),
+    let stops = &[1, 20, 37, 89][..];
+    for (name, text, links, stops) in [
+        ("gt", ninety_rounds(&[]), false, stops),
+        ("lg", ninety_rounds(&[("lopa-gt", "lopa-lg")]), false, stops),
+        ("links", ninety_rounds(&[("[run]", LINKS)]), true, stops),
+        ("bits-gt", ninety_rounds(&[("[run]", BITS)]), false, &[1, 37]),
+        ("bits-lg", ninety_rounds(&[("[run]", BITS), ("lopa-gt", "lopa-lg")]), false, &[37]),
     ] {
         let whole = dir.path().join(name);
         run(&text, &whole, false);
-        for stop in [1, 20, 37, 89] {
+        for stop in stops {
             let parts = dir.path().join(format!("{name}-{stop}"));
-            in_two_parts(&text, stop, &parts);
+            in_two_parts(&text, *stop, &parts);
             assert_same(&whole, &parts, !links);
         }
     }

@@ -95,6 +95,12 @@ fn cases() -> Vec<Case> {
         ),
         wired("routed", "wiring = \"routed\"\nduplicate = 0.1\ndelay = 900"),
         wired("bus", "wiring = \"bus\"\nchunk = 5\nbaud = 115200"),
+        wired("bits-8", "bits = 8\nsimulate = false"),
+        wired("bits-3", "bits = 3\nunit = -20\nsimulate = false"),
+        case(
+            "bits-4-lg",
+            [(GT, "name = \"lopa-lg\""), (START, &links("bits = 4\nsimulate = false"))],
+        ),
         graph("path", "path"),
         graph("star", "star"),
         graph("grid", "grid 3x4"),

@@ -72,6 +72,9 @@ impl Loaded {
 /// # Errors
 /// Names the first node that does not fit.
 pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<NodeBlob>, ChipError> {
+    if prepared.experiment().codec().map_err(RunError::from)?.is_some() {
+        return Err(ChipError::Bits);
+    }
     let samples = prepared.material().samples()?;
     let simulation = prepared.simulation(&samples)?;
     let nodes = simulation.nodes();

@@ -33,6 +33,7 @@ pub use tables::{FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, 
 use std::path::{Path, PathBuf};
 
 use lopa_core::batch::BatchSize;
+use lopa_core::codec::{Codec, CodecError};
 use lopa_core::samples::Arithmetic;
 use lopa_core::steps::StepSizes;
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,7 @@ pub struct Experiment {
     pub data: DataTable,
     /// The algorithm that learns it.
     pub algorithm: AlgorithmTable,
-    /// How nodes are linked; without it their vectors are mixed in-process.
+    /// How nodes are linked; without it vectors are mixed in-process, as floats.
     pub links: Option<LinksTable>,
     /// How long it runs, and what is recorded.
     pub run: RunTable,
@@ -89,6 +90,7 @@ pub enum ConfigError {
 fn in_words(message: &str) -> String {
     let whole = "expected a whole number, not below 0";
     let types = [
+        ("expected i8", "expected a whole number from -128 to 127"),
         ("expected u16", whole),
         ("expected u32", whole),
         ("expected u64", whole),
@@ -204,17 +206,45 @@ impl Experiment {
         if let Some(links) = &self.links {
             links.check()?;
         }
+        self.codec()?;
         if let Some(fleet) = &self.fleet {
             fleet.check(self.network.nodes)?;
         }
         self.algorithm.check()?;
         let name = self.algorithm.name;
-        if self.links.is_some() && name.scheme().is_none() {
-            return Err(ConfigError::Value(format!(
-                "links: {name} runs in-process only, because only lopa-lg and lopa-gt run over links: remove the table"
-            )));
+        if let (Some(links), None) = (&self.links, name.scheme()) {
+            let only = "only lopa-lg and lopa-gt";
+            if links.bits.is_some() {
+                return Err(ConfigError::Value(format!(
+                    "links.bits: {name} sends floats, because {only} can send few bits: remove it"
+                )));
+            }
+            if links.simulate {
+                return Err(ConfigError::Value(format!(
+                    "links: {name} runs in-process only, because {only} run over links: remove the table"
+                )));
+            }
         }
         Ok(())
+    }
+
+    /// How vectors travel with few bits; `None` for floats.
+    ///
+    /// # Errors
+    /// Says what is wrong with `links.bits` or `links.unit`.
+    pub fn codec(&self) -> Result<Option<Codec>, ConfigError> {
+        let codec = self.links.as_ref().map_or(Ok(None), LinksTable::codec);
+        codec.map_err(|error| {
+            let key = if matches!(error, CodecError::Unit { .. }) { "unit" } else { "bits" };
+            ConfigError::Value(format!("links.{key}: {error}"))
+        })
+    }
+
+    /// Has nodes exchange their vectors in-process, whatever the lines are. The results stay the same.
+    pub fn run_in_process(&mut self) {
+        if let Some(links) = &mut self.links {
+            links.simulate = false;
+        }
     }
 
     /// The experiment with each of `count` seeds, counted up from its own.
@@ -254,6 +284,12 @@ impl LinksTable {
                     "links.{name} = {chance} is out of range: it must be a probability in [0, 1)"
                 )));
             }
+        }
+        if let (Some(unit), None) = (self.unit, self.bits) {
+            return Err(ConfigError::Value(format!(
+                "links.unit = {unit} has no effect without links.bits, because floats are not rounded: remove it, or set \
+                 links.bits"
+            )));
         }
         for (name, value) in [("baud", self.baud), ("chunk", self.chunk)] {
             if value == 0 {
@@ -364,6 +400,28 @@ mod tests {
             ),
             ("iterations = 10", "iterations = 10\nx0 = nan", "x0 is infinite or NaN"),
             ("[problem]", "[problem", "line 4"),
+            (
+                "[run]",
+                "[links]\nbits = 2\n[run]",
+                "links.bits: 2 bits per difference are too few to converge",
+            ),
+            (
+                "[run]",
+                "[links]\nbits = 16\n[run]",
+                "links.bits: there is no codec of 16 bits: use 8, 4 or 3",
+            ),
+            ("[run]", "[links]\nbits = -8\n[run]", "expected a whole number"),
+            (
+                "[run]",
+                "[links]\nbits = 8\nunit = -61\n[run]",
+                "links.unit: a unit of 2^-61 is out of range",
+            ),
+            (
+                "[run]",
+                "[links]\nunit = -20\n[run]",
+                "links.unit = -20 has no effect without links.bits",
+            ),
+            ("[run]", "[links]\nbit = 8\n[run]", "did you mean `bits`?"),
             ("[run]", "[fleet]\nbord = \"pico\"\n[run]", "did you mean `board`?"),
             ("[run]", &boards(&[(4, "a")]), "id 4 is out of range: the network has 4 nodes"),
             ("[run]", &boards(&[(1, "a"), (1, "b")]), "id 1 is given twice"),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use lopa_core::blob::Wiring;
+use lopa_core::codec::{Codec, CodecError};
 use lopa_core::samples::{Arithmetic, LabelKind};
 use serde::{Deserialize, Serialize};
 
@@ -97,10 +98,21 @@ impl ProblemTable {
     }
 }
 
-/// The table `links`: nodes talk over serial lines, in simulated time. The results have the same bits.
+/// The table `links`: nodes talk over serial lines, in simulated time. The results have the same bits as in-process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinksTable {
+    /// Whether lines are simulated; otherwise nodes exchange their vectors in-process, with the same results, and what this
+    /// table says about lines is for boards only.
+    #[serde(skip_serializing_if = "is_true")]
+    pub simulate: bool,
+    /// Bits per value, 8, 4 or 3: differences travel instead of floats, see [`lopa_core::codec`]. Another trajectory, with
+    /// weights rounded to multiples of 1/256.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bits: Option<u32>,
+    /// With `bits`, the exponent of the unit that x is rounded to; -22 if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<i8>,
     /// How nodes are wired.
     pub wiring: Wiring,
     /// Bits per second.
@@ -130,6 +142,9 @@ pub struct LinksTable {
 impl Default for LinksTable {
     fn default() -> Self {
         Self {
+            simulate: true,
+            bits: None,
+            unit: None,
             wiring: Wiring::Direct,
             baud: 1_000_000,
             chunk: 64,
@@ -142,6 +157,17 @@ impl Default for LinksTable {
             seed: 1,
             key: None,
         }
+    }
+}
+
+impl LinksTable {
+    /// How vectors travel with few bits; `None` for floats.
+    ///
+    /// # Errors
+    /// Says what is wrong with `bits` or `unit`.
+    pub fn codec(&self) -> Result<Option<Codec>, CodecError> {
+        let unit = self.unit.unwrap_or(Codec::USUAL_UNIT);
+        self.bits.map(|bits| Codec::new(bits, unit)).transpose()
     }
 }
 
@@ -232,6 +258,10 @@ pub enum Start {
 
 fn is_float(arithmetic: &Arithmetic) -> bool {
     *arithmetic == Arithmetic::Float
+}
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+const fn is_true(simulate: &bool) -> bool {
+    *simulate
 }
 const fn ring() -> Kind {
     Kind::Ring

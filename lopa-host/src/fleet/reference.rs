@@ -8,6 +8,7 @@ use lopa_core::wire::Counters;
 
 use super::client::Reading;
 use crate::algorithms::{NodeView, Sent};
+use crate::config::Experiment;
 use crate::metrics::Totals;
 use crate::network::{SimulatedNode, Traffic};
 use crate::record::Record;
@@ -32,7 +33,7 @@ impl Reference {
         stop: &AtomicBool,
         tick: impl FnMut(u64) + Send,
     ) -> Result<Option<Self>, RunError> {
-        let alone = prepared.with(|experiment| experiment.links = None)?;
+        let alone = prepared.with(Experiment::run_in_process)?;
         let options = Options { stop: Some(stop), ..Options::default() };
         let outcome = alone.run(options, tick)?;
         if !outcome.finished {

@@ -55,6 +55,8 @@ pub struct Results<'a> {
     pub experiment: &'a Experiment,
     /// The network.
     pub weights: &'a Weights,
+    /// Its weights before they were rounded to multiples of 1/256, if they were.
+    pub unrounded: Option<&'a Weights>,
     /// Where its picture has the nodes.
     pub layout: Layout,
     /// The samples of every node; none if the problem has no samples.

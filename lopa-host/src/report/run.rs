@@ -53,6 +53,16 @@ pub fn of_run(
     } else if !results.finished {
         notes.push(format!("Not finished: {round} of {} rounds are completed.", run.iterations));
     }
+    if let (Some(bits), Some(before)) =
+        (experiment.links.as_ref().and_then(|t| t.bits), results.unrounded)
+    {
+        let [before, after] =
+            [before, results.weights].map(|weights| number(weights.spectrum().rho()));
+        notes.push(format!(
+            "Values travel as differences of {bits} bits. Weights are rounded to multiples of 1/256, so that sums are exact: \
+             \u{3c1} is {after} instead of {before}."
+        ));
+    }
     if let Some(how) = about.reconstruction {
         notes.push(format!("{name} ({}) is a reconstruction: {how}.", about.source));
     }

@@ -88,6 +88,9 @@ pub(super) struct Summary<'a> {
     nodes: usize,
     links: usize,
     rho: f64,
+    /// Before weights were rounded to multiples of 1/256, if they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rho_unrounded: Option<f64>,
     losses: u64,
     metrics: BTreeMap<&'a str, Option<f64>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -117,6 +120,7 @@ impl<'a> Summary<'a> {
             nodes: nodes.len(),
             links: weights.topology().links().count(),
             rho: weights.spectrum().rho(),
+            rho_unrounded: results.unrounded.map(|weights| weights.spectrum().rho()),
             losses,
             metrics: metrics
                 .map(|(at, column)| (column.name.as_str(), last.and_then(|row| row[at])))

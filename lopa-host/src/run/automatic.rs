@@ -24,6 +24,7 @@ use crate::algorithms::{AlgorithmTable, Key};
 use crate::config::{ProblemTable, Start};
 use crate::exact::{Exact, Solver};
 use crate::metrics::NodeSamples;
+use crate::network::{CodedSimulatedNode, InProcess, Member, SimulatedNode};
 use crate::report::Chosen;
 use crate::theory::largest_curvature;
 
@@ -194,15 +195,26 @@ impl Search<'_> {
     fn loss(&self, table: &AlgorithmTable, rounds: u64) -> Result<Option<f64>, RunError> {
         let Self { prepared, samples, .. } = *self;
         let seed = prepared.experiment.run.seed;
-        let mut network =
-            prepared.simulation_with(samples, table.scheme()?, table.steps()?, seed)?;
-        if awake(|| (0..rounds).any(|_| network.round().is_err())) {
-            return Ok(None);
-        }
-        let nodes = network.nodes().iter().map(|node| (node.problem(), node.state()));
-        let measured = Exact::default().measure(nodes);
-        Ok(measured.ok().map(|measured| measured.phi).filter(|phi| phi.is_finite()))
+        let network = prepared.simulation_with(samples, table.scheme()?, table.steps()?, seed)?;
+        Ok(match prepared.experiment.codec()? {
+            Some(codec) => loss(prepared.coded(network, codec)?, rounds, CodedSimulatedNode::node),
+            None => loss(network, rounds, |node| node),
+        })
     }
+}
+
+/// The same of a network in round 0.
+fn loss<'p, M: Member>(
+    mut network: InProcess<M>,
+    rounds: u64,
+    node: impl Fn(&M) -> &SimulatedNode<AnyProblem<'p>>,
+) -> Option<f64> {
+    if awake(|| (0..rounds).any(|_| network.round().is_err())) {
+        return None;
+    }
+    let nodes = network.nodes().iter().map(node).map(|node| (node.problem(), node.state()));
+    let measured = Exact::default().measure(nodes);
+    measured.ok().map(|measured| measured.phi).filter(|phi| phi.is_finite())
 }
 
 /// The largest curvature of any node's inner problem, without a model and with the best one.

@@ -90,6 +90,13 @@ impl fmt::Display for Diverged {
             NetworkError::Node { node, error: NodeError::Diverged(Divergence { round, .. }) } => {
                 write!(f, "node {node} diverged in round {round}: reduce {step} first")?;
             }
+            NetworkError::Node { node, error: NodeError::Range(Divergence { round, .. }) } => {
+                write!(
+                    f,
+                    "node {node} left the range of the codec in round {round}, or is too far from its neighbours: raise \
+                     links.unit, or reduce {step}"
+                )?;
+            }
             other => write!(f, "{other}: reduce {step} first")?,
         }
         match &self.elsewhere {
@@ -112,6 +119,9 @@ pub(super) fn refused(error: NetworkError) -> RunError {
     match error {
         NetworkError::Node { error: NodeError::Length { name: "x", needed, found }, .. } => {
             RunError::Input(format!("run.x0 has {found} numbers, but {needed} are needed"))
+        }
+        NetworkError::Node { error: NodeError::Range(_), .. } => {
+            input("run.x0 is out of the range of the codec: raise links.unit")
         }
         other => input(other),
     }

@@ -25,6 +25,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
+use lopa_core::codec::Codec;
 use lopa_core::draw::Draws;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Dimensions, Problem};
@@ -37,7 +38,7 @@ use crate::algorithms::{self, Algorithm, BuildError, Links, NodeView};
 use crate::config::{Experiment, Start};
 use crate::key::Key;
 use crate::metrics::{Meter, Metric, NodeSamples, NodeValues, Totals};
-use crate::network::{Simulation, Traffic};
+use crate::network::{CodedSimulation, Simulation, Traffic};
 use crate::record::Record;
 use crate::report::{Chosen, Learned, Outputs, Results};
 use crate::theory::{Coefficients, Constants};
@@ -107,7 +108,10 @@ const INTERCEPT: f32 = -9.0;
 pub struct Prepared {
     experiment: Experiment,
     material: Arc<Material>,
+    /// By the rule of the file.
     weights: Weights,
+    /// The same in multiples of 1/256, where few bits travel.
+    exact: Option<Weights>,
     layout: Layout,
     start: Option<Vec<f32>>,
     /// How frames are sealed, where nodes are linked.
@@ -138,7 +142,8 @@ impl Prepared {
         };
         let layout = network.topology.layout();
         let chosen = Vec::new();
-        let prepared = Self { experiment, material, weights, layout, start, seal, chosen };
+        let exact = exact(&experiment, &weights)?;
+        let prepared = Self { experiment, material, weights, exact, layout, start, seal, chosen };
         let prepared = prepared.complete()?;
         // Anything that a node, a problem or a link refuses is found now, before anything is written.
         prepared.network(&prepared.material.samples()?)?;
@@ -172,7 +177,10 @@ impl Prepared {
     /// Which nodes are linked, and with which weights.
     #[must_use]
     pub const fn weights(&self) -> &Weights {
-        &self.weights
+        match &self.exact {
+            Some(exact) => exact,
+            None => &self.weights,
+        }
     }
 
     /// How frames are sealed, where nodes are linked.
@@ -190,7 +198,8 @@ impl Prepared {
     ) -> Results<'a> {
         Results {
             experiment: &self.experiment,
-            weights: &self.weights,
+            weights: self.weights(),
+            unrounded: self.exact.as_ref().map(|_| &self.weights),
             layout: self.layout,
             shards: self.material.shards(),
             nodes,
@@ -224,8 +233,18 @@ impl Prepared {
     ) -> Result<Simulation<AnyProblem<'a>>, RunError> {
         let config = |node| Config { steps, sampler: self.sampler(node, seed) };
         let problems = self.learners(samples)?;
-        let edges = self.weights.edges().to_vec();
+        let edges = self.weights().edges().to_vec();
         Simulation::new(problems, scheme, edges, |outer| self.x0(outer), config).map_err(refused)
+    }
+
+    /// The nodes of a simulation, with few bits on the wire.
+    pub(crate) fn coded<'a>(
+        &self,
+        simulation: Simulation<AnyProblem<'a>>,
+        codec: Codec,
+    ) -> Result<CodedSimulation<AnyProblem<'a>>, RunError> {
+        let edges = self.weights().edges().to_vec();
+        CodedSimulation::coded(simulation.into_nodes(), edges, codec).map_err(refused)
     }
 
     /// The problem of every node, computed in the arithmetic of the run.
@@ -284,18 +303,22 @@ impl Prepared {
         })
     }
 
-    /// The network in round 0, over links if the file has any.
+    /// The network in round 0, over links if the file has any that are simulated.
     fn network<'a>(&'a self, samples: &[NodeSamples<'a>]) -> Result<Box<Network<'a>>, RunError> {
         let algorithm = &self.experiment.algorithm;
-        let edges = self.weights.edges().to_vec();
-        if let Some(table) = &self.experiment.links {
-            let degrees = self.weights.degrees();
-            links::check(&degrees)?;
+        let codec = self.experiment.codec()?;
+        let edges = self.weights().edges().to_vec();
+        if let Some(table) = self.experiment.links.as_ref().filter(|table| table.simulate) {
+            let degrees = self.weights().degrees();
+            links::check(&degrees, codec)?;
             let linking = linking(table, algorithm.scheme()?, &degrees, self.seal);
             let nodes = self.simulation(samples)?.into_nodes();
             let linked = Links::new(nodes, edges, self.experiment.run.iterations, linking);
             let linked = linked.map_err(|error| RunError::Input(format!("links: {error}")))?;
             return Ok(Box::new(linked));
+        }
+        if let Some(codec) = codec {
+            return Ok(Box::new(self.coded(self.simulation(samples)?, codec)?));
         }
         let problems = self.learners(samples)?;
         let start = |outer| self.x0(outer);
@@ -376,14 +399,14 @@ impl Prepared {
         let outer = problems.first().map_or(0, |problem| problem.dimensions().outer);
         let constants = Constants::measure(&problems, &self.x0(outer), self.experiment.run.seed)
             .map_err(|error| RunError::Input(format!("run.metrics: lyapunov: {error}")))?;
-        let (rho, steps) = (self.weights.spectrum().rho(), self.experiment.steps()?);
+        let (rho, steps) = (self.weights().spectrum().rho(), self.experiment.steps()?);
         Ok(Coefficients::new(&constants, &steps, rho, self.experiment.algorithm.scheme()?))
     }
 
     /// A checksum of the network and the data.
     pub(crate) fn digest(&self) -> u32 {
         let mut digest = crc32fast::Hasher::new();
-        for edge in self.weights.edges() {
+        for edge in self.weights().edges() {
             for word in [edge.node, edge.neighbour, edge.weight.to_bits()] {
                 digest.update(&word.to_le_bytes());
             }
@@ -409,13 +432,15 @@ impl Prepared {
         let mut prepared = self.clone();
         change(&mut prepared.experiment);
         prepared.experiment.check()?;
+        prepared.exact = exact(&prepared.experiment, &prepared.weights)?;
         Ok(prepared)
     }
 
     /// The same nodes without an exchange: each learns on its own.
     #[must_use]
     pub fn alone(&self) -> Self {
-        Self { weights: self.weights.silent(), ..self.clone() }
+        let exact = self.exact.as_ref().map(Weights::silent);
+        Self { weights: self.weights.silent(), exact, ..self.clone() }
     }
 
     /// Runs as `options` say, calling `tick` with the rounds done.
@@ -610,6 +635,13 @@ impl<'p> Run<'p, '_> {
         Outputs::new(&folder)?.write(&results)?;
         Ok(Some(folder))
     }
+}
+
+/// Weights with which the sums of few bits are exact, where a file asks for few bits.
+fn exact(experiment: &Experiment, weights: &Weights) -> Result<Option<Weights>, RunError> {
+    let Some(_) = experiment.codec()? else { return Ok(None) };
+    let wrong = |error| RunError::Input(format!("links.bits: {error}"));
+    weights.in_256ths().map(Some).map_err(wrong)
 }
 
 /// The most memory that the variables of all nodes may need, in bytes.
