@@ -16,6 +16,7 @@ use lopa_host::config::{Experiment, LinksTable};
 use lopa_host::network::{
     CodedSimulatedNode, CodedSimulation, InProcess, Member, SimulatedNode, Simulation, Vectors,
 };
+use lopa_host::paper::{Mode, Study};
 use lopa_host::quadratics::{QuadraticData, QuadraticRecipe};
 use lopa_host::run::{Options, Prepared};
 use lopa_host::topology::{Topology, Weights};
@@ -296,8 +297,8 @@ fn every_problem_ends_where_it_does_with_floats() {
             ("kind = \"logistic\"", kind),
             ("source = \"synthetic\"", &source),
             ("x0 = -3.0", &start),
-            ("iterations = 60", "iterations = 1500"),
-            ("record_every = 20", "record_every = 1500\nmetrics = [\"outer_loss\"]"),
+            ("iterations = 60", "iterations = 1000"),
+            ("record_every = 20", "record_every = 1000\nmetrics = [\"outer_loss\"]"),
         ];
         for scheme in ["lopa-gt", "lopa-lg"] {
             for batch in ["10", "\"full\""] {
@@ -306,7 +307,7 @@ fn every_problem_ends_where_it_does_with_floats() {
                 let floats = network(&[base, &own].concat());
                 let want = end(&floats);
                 // One round with steps of nothing: where x started.
-                let still = floats.replace("alpha = 0.3", "alpha = 1e-30").replace("= 1500", "= 1");
+                let still = floats.replace("alpha = 0.3", "alpha = 1e-30").replace("= 1000", "= 1");
                 let began = end(&still);
                 let way = apart(slices(&want), slices(&began));
                 for (bits, most) in [(8, 1.0e-4), (4, 1.0e-3), (3, 3.0e-3)] {
@@ -416,6 +417,23 @@ fn chosen_steps_are_tested_with_few_bits() {
     let prepared = prepared(&text);
     assert_eq!(prepared.chosen().len(), 6);
     assert!(prepared.run(Options::default(), |_| ()).unwrap().finished);
+}
+
+#[test]
+fn the_rules_of_the_studies_say_no_in_their_controls() {
+    for text in
+        [include_str!("../few-bits/mnist.toml"), include_str!("../few-bits/quadratics.toml")]
+    {
+        let study = Study::parse(text).unwrap();
+        assert!(study.uncontrolled().is_empty(), "{:?}", study.uncontrolled());
+        for mode in [Mode::Quick, Mode::Whole] {
+            assert_eq!(study.plan(mode, None).unwrap().arms.len(), 8);
+        }
+        for control in &study.control {
+            let blind = control.run(&study).unwrap();
+            assert!(blind.is_empty(), "{}", blind[0]);
+        }
+    }
 }
 
 #[test]
