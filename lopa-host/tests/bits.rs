@@ -421,13 +421,15 @@ fn chosen_steps_are_tested_with_few_bits() {
 
 #[test]
 fn the_rules_of_the_studies_say_no_in_their_controls() {
-    for text in
-        [include_str!("../few-bits/mnist.toml"), include_str!("../few-bits/quadratics.toml")]
-    {
+    for (text, arms) in [
+        (include_str!("../few-bits/mnist.toml"), 8),
+        (include_str!("../few-bits/quadratics.toml"), 8),
+        (include_str!("../few-bits/shared-layer.toml"), 4),
+    ] {
         let study = Study::parse(text).unwrap();
         assert!(study.uncontrolled().is_empty(), "{:?}", study.uncontrolled());
         for mode in [Mode::Quick, Mode::Whole] {
-            assert_eq!(study.plan(mode, None).unwrap().arms.len(), 8);
+            assert_eq!(study.plan(mode, None).unwrap().arms.len(), arms);
         }
         for control in &study.control {
             let blind = control.run(&study).unwrap();
