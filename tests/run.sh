@@ -12,6 +12,8 @@ changing=(encrypt integer micromath)
 features=("${changing[@]}" defmt fast)
 targets=(thumbv6m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf)
 boards=(nrf52840-dk nucleo-l476rg pico pico-2)
+# The whole workspace, gateways included: with one selection of features everywhere, nothing is built twice.
+host=(--workspace --features lopa-host/zenoh)
 mkdir -p "${CARGO_TARGET_DIR:-target}"
 built=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 
@@ -199,11 +201,11 @@ firmware() {
 beside firmware
 
 step "Lints of the host"
-cargo clippy --locked --workspace --all-targets -- -D warnings
+cargo clippy --locked "${host[@]}" --all-targets -- -D warnings
 
 # Host tests always run for the whole workspace: another selection of packages would rebuild them.
 step "Build of the host tests"
-cargo test --locked --workspace --no-run
+cargo test --locked "${host[@]}" --no-run
 
 join
 
@@ -222,7 +224,7 @@ no_data=${#skip[@]}
 [ -n "$lives" ] || skip+=(--skip live::browser::)
 [ -n "$parser" ] || skip+=(--skip metrics_are_openmetrics)
 ignored() {
-  cargo test --locked --workspace --tests -- --ignored ${skip[@]+"${skip[@]}"} "$@"
+  cargo test --locked "${host[@]}" --tests -- --ignored ${skip[@]+"${skip[@]}"} "$@"
 }
 chips() {
   step "Tests on emulated chips, budgets of boards, instructions, and the link-time proof"
@@ -231,14 +233,14 @@ chips() {
 beside chips
 
 step "Tests on this machine"
-cargo test --locked --workspace
+cargo test --locked "${host[@]}"
 
 step "Tests in a browser, on an emulated fleet, and of real data"
 ignored --skip chips:: --skip hosts:: --skip nodes:: --skip pico::
 
 step "The command, and the chart at the top of the README"
-# Alone it has fewer features of its dependencies than its tests.
-cargo check --locked --quiet -p lopa-host
+# Alone it has fewer features of its dependencies than its tests, and no gateways.
+cargo clippy --locked --quiet -p lopa-host -- -D warnings
 mkdir -p "$built/command"
 lopa=$built/debug/lopa
 "$lopa" --version
@@ -261,7 +263,7 @@ for feature in "${changing[@]}"; do
 done
 
 step "Docs"
-RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+RUSTDOCFLAGS="-D warnings" cargo doc --locked "${host[@]}" --no-deps --quiet
 
 join
 

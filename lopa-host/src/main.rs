@@ -15,7 +15,7 @@ use command::data::Data;
 use command::demonstration::{Demonstration, Example};
 use command::export::Export;
 #[cfg(unix)]
-use command::fleet::FleetCommand;
+use command::fleet::{FleetCommand, GatewayCommand, NodeCommand};
 use command::init::Init;
 use command::key::KeyCommand;
 use command::paper::Paper;
@@ -68,6 +68,10 @@ enum Command {
     Shard(ShardCommand),
     #[cfg(unix)]
     Fleet(Box<FleetCommand>),
+    #[cfg(unix)]
+    Gateway(Box<GatewayCommand>),
+    #[cfg(unix)]
+    Node(Box<NodeCommand>),
     Algorithms(Algorithms),
     Topology(Topology),
     Data(Data),
@@ -102,6 +106,10 @@ fn main() -> ExitCode {
         Some(Command::Shard(shard)) => shard.run(),
         #[cfg(unix)]
         Some(Command::Fleet(fleet)) => fleet.run(),
+        #[cfg(unix)]
+        Some(Command::Gateway(gateway)) => gateway.run(),
+        #[cfg(unix)]
+        Some(Command::Node(node)) => node.run(),
         Some(Command::Algorithms(algorithms)) => algorithms.run(),
         Some(Command::Topology(topology)) => topology.run(),
         Some(Command::Data(data)) => data.run(),

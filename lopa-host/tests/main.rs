@@ -18,6 +18,8 @@ mod doctor;
 mod fetch;
 #[cfg(unix)]
 mod fleet;
+#[cfg(all(unix, feature = "zenoh"))]
+mod gateway;
 mod keys;
 mod learned;
 mod live;
@@ -28,6 +30,8 @@ mod own_data;
 mod paper;
 mod paths;
 mod plots;
+#[cfg(unix)]
+mod processes;
 mod real_data;
 #[cfg(unix)]
 mod refused;

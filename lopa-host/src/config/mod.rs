@@ -24,11 +24,14 @@
 //! iterations = 1000
 //! ```
 
+mod fleet;
 mod paths;
 mod tables;
 
 pub use paths::relative;
-pub use tables::{FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start};
+pub use tables::{
+    FleetGateway, FleetNode, FleetTable, LinksTable, NetworkTable, ProblemTable, RunTable, Start,
+};
 
 use std::path::{Path, PathBuf};
 
@@ -59,7 +62,7 @@ pub struct Experiment {
     pub links: Option<LinksTable>,
     /// How long it runs, and what is recorded.
     pub run: RunTable,
-    /// The boards that learn, for `lopa fleet`; no other command reads it.
+    /// The boards that learn, for `lopa fleet` and `lopa gateway`; no other command reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetTable>,
 }
@@ -295,29 +298,6 @@ impl LinksTable {
             if value == 0 {
                 let what = format!("links.{name} is 0: at least 1 is needed");
                 return Err(ConfigError::Value(what));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl FleetTable {
-    fn check(&self, nodes: u32) -> Result<(), ConfigError> {
-        let wrong = |what: String| Err(ConfigError::Value(what));
-        for (index, node) in self.node.iter().enumerate() {
-            let id = node.id;
-            if id >= nodes {
-                return wrong(format!(
-                    "fleet.node: id {id} is out of range: the network has {nodes} nodes, counted from 0"
-                ));
-            }
-            let before = &self.node[..index];
-            if before.iter().any(|other| other.id == id) {
-                return wrong(format!("fleet.node: id {id} is given twice"));
-            }
-            let Some(port) = &node.port else { continue };
-            if before.iter().any(|other| other.port.as_ref() == Some(port)) {
-                return wrong(format!("fleet.node: port {port:?} is given twice"));
             }
         }
         Ok(())

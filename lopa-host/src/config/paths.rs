@@ -10,14 +10,15 @@ use crate::topology::{Kind, WeightRule};
 impl Experiment {
     /// Every path in it.
     pub(crate) fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
-        let Self { network, data, links, run, .. } = self;
+        let Self { network, data, links, run, fleet, .. } = self;
+        let zenoh = fleet.as_mut().and_then(|fleet| fleet.zenoh.as_mut());
         let key = links.as_mut().and_then(|links| links.key.as_mut());
         let topology = if let Kind::File(file) = &mut network.topology { Some(file) } else { None };
         let weights =
             if let WeightRule::File(file) = &mut network.weights { Some(file) } else { None };
         let start = if let Some(Start::File(file)) = &mut run.x0 { Some(file) } else { None };
         let data = [data.dir.as_mut(), data.file.as_mut(), data.test_file.as_mut()];
-        data.into_iter().chain([key, topology, weights, start]).flatten().collect()
+        data.into_iter().chain([key, topology, weights, start, zenoh]).flatten().collect()
     }
 
     /// The files and folders that it reads.

@@ -180,6 +180,29 @@ pub struct FleetTable {
     /// Where each node is plugged in.
     #[serde(default)]
     pub node: Vec<FleetNode>,
+    /// What the fleet is called in a network that it shares with others; the name of the file if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The machines that boards are plugged into, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gateway: Vec<FleetGateway>,
+    /// A configuration file of Zenoh, for certificates, access control or routers between gateways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zenoh: Option<PathBuf>,
+}
+
+/// A machine of a fleet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FleetGateway {
+    /// Its name.
+    pub name: String,
+    /// Where the others reach it: "192.168.1.10:7447", or with a protocol "tls/attic.example:7447". Not needed if Zenoh's
+    /// own configuration says how gateways meet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The nodes that are plugged into it.
+    pub nodes: Vec<u32>,
 }
 
 /// A board of a fleet.

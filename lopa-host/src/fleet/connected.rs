@@ -9,6 +9,7 @@ use lopa_core::blob::Wiring;
 use lopa_core::wire::Status;
 
 use super::client::{Client, Silence, statuses};
+use super::gateway::{Boards, Site};
 use super::port::{Port, PortError, Stream};
 use super::switchboard::Switchboard;
 use crate::config::Experiment;
@@ -20,6 +21,9 @@ pub const BAUD_WITHOUT_BLOB: u32 = 115_200;
 
 /// How long a board is asked at another rate than the one it should have.
 const BRIEF: Duration = Duration::from_secs(3);
+
+/// How long a gateway waits for sockets and serial servers when it starts.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a port is written.
 const EXAMPLE: &str = "[[fleet.node]], with id and port, such as port = \"/dev/ttyACM0\"";
@@ -46,6 +50,11 @@ pub enum ConnectError {
 
 /// Opens a port at a baud rate.
 type Opener = Box<dyn FnMut(&Port, u32) -> Result<Stream, PortError> + Send>;
+
+/// Opens a port that should be there.
+fn at_once(port: &Port, baud: u32) -> Result<Stream, PortError> {
+    port.open(baud, Duration::ZERO)
+}
 
 /// A board's port.
 #[derive(Debug)]
@@ -84,7 +93,7 @@ impl Connected {
     /// # Errors
     /// Names the port that does not open.
     pub fn open(prepared: &Prepared) -> Result<Self, ConnectError> {
-        Self::open_with(prepared, |port, baud| port.open(baud, Duration::ZERO))
+        Self::open_with(prepared, at_once)
     }
 
     /// The same, with another way to open a port at a baud rate.
@@ -106,14 +115,54 @@ impl Connected {
             listeners[edge.node as usize].push(edge.neighbour);
         }
         let switch = Switchboard::new(listeners, Faults::NONE, 0, prepared.seal());
-        let (clients, plugs, baud) = (BTreeMap::new(), BTreeMap::new(), links.baud);
-        let mut own = Self { switch, clients, plugs, open: Box::new(open), baud, routed };
-        for node in 0..experiment.network.nodes {
-            let port = Self::port(experiment, node)?;
-            own.plugs.insert(node, Plug { port, baud, answered: false });
-            own.attach(node).map_err(|error| ConnectError::Port { node, error })?;
-        }
+        let mut own = Self::new(switch, open, links.baud, routed);
+        own.plug(experiment, 0..experiment.network.nodes)?;
         Ok(own)
+    }
+
+    /// Opens the ports of the nodes of a gateway; `faults` happen to frames that its nodes receive. Sockets and serial
+    /// servers that are not there yet are waited for.
+    ///
+    /// # Errors
+    /// Names the port that does not open.
+    pub fn open_site(
+        experiment: &Experiment,
+        site: &Site,
+        (faults, seed): (Faults, u64),
+    ) -> Result<Self, ConnectError> {
+        let routes = site.routes(experiment.network.nodes);
+        let switch = Switchboard::new(routes, faults, seed, site.seal);
+        let baud = experiment.links.clone().unwrap_or_default().baud;
+        let patiently = |port: &Port, baud| port.open(baud, PATIENCE);
+        let mut own = Self::new(switch, patiently, baud, true);
+        own.plug(experiment, site.own.nodes.iter().copied())?;
+        // Lines that close later are opened again while the others are in use, so without a wait.
+        own.open = Box::new(at_once);
+        Ok(own)
+    }
+
+    fn new(
+        switch: Switchboard,
+        open: impl FnMut(&Port, u32) -> Result<Stream, PortError> + Send + 'static,
+        baud: u32,
+        routed: bool,
+    ) -> Self {
+        let (clients, plugs) = (BTreeMap::new(), BTreeMap::new());
+        Self { switch, clients, plugs, open: Box::new(open), baud, routed }
+    }
+
+    /// Opens the ports of some nodes.
+    fn plug(
+        &mut self,
+        experiment: &Experiment,
+        nodes: impl IntoIterator<Item = u32>,
+    ) -> Result<(), ConnectError> {
+        for node in nodes {
+            let port = Self::port(experiment, node)?;
+            self.plugs.insert(node, Plug { port, baud: self.baud, answered: false });
+            self.attach(node).map_err(|error| ConnectError::Port { node, error })?;
+        }
+        Ok(())
     }
 
     /// Opens a board's port at the rate that is noted for it.
@@ -249,5 +298,23 @@ impl Connected {
             }
         }
         all.into_iter().map(|(_, status)| status).collect()
+    }
+}
+
+impl Boards for Connected {
+    fn switch(&self) -> &Switchboard {
+        &self.switch
+    }
+
+    fn look(&mut self) -> Vec<(u32, Result<Status, Silence>)> {
+        self.nodes().into_iter().zip(self.statuses()).collect()
+    }
+
+    fn reopen(&mut self) {
+        Self::reopen(self);
+    }
+
+    fn host(&mut self, node: u32) -> Option<&mut Client> {
+        self.client(node)
     }
 }

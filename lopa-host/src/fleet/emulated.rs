@@ -11,6 +11,7 @@ use lopa_core::wire::{Seal, Status};
 
 use super::client::{Client, Reading, Silence, statuses};
 use super::emulator::{Cord, Emulator, EmulatorError};
+use super::gateway::Boards;
 use super::port::{Port, PortError};
 use super::switchboard::{Eavesdropper, Passed, Switchboard};
 use crate::chips::{Board, EMULATED, LINES, Loaded};
@@ -304,5 +305,26 @@ impl Emulated {
     pub fn readings(&mut self) -> Result<BTreeMap<u32, Reading>, FleetError> {
         let readings = self.clients.iter_mut().map(|(node, client)| Ok((*node, client.reading()?)));
         readings.collect()
+    }
+}
+
+impl Boards for Emulated {
+    fn switch(&self) -> &Switchboard {
+        &self.switch
+    }
+
+    fn look(&mut self) -> Vec<(u32, Result<Status, Silence>)> {
+        let all = statuses(&mut self.clients);
+        all.map(|(node, status)| {
+            (node, status.and_then(|status| status.ok_or(Silence::Silent(node))))
+        })
+        .collect()
+    }
+
+    /// The lines of an emulated board last as long as it does.
+    fn reopen(&mut self) {}
+
+    fn host(&mut self, node: u32) -> Option<&mut Client> {
+        self.clients.get_mut(&node)
     }
 }

@@ -6,7 +6,8 @@
 //!   [`Client`]: the host at a node's control link, the same for emulated and real boards;
 //! - [`Course`]: a run, with [`Accident`]s on request; [`mod@reference`]: the result it should have;
 //! - [`Account`]: the result it had; [`Overview`]: how boards are doing while they learn;
-//! - [`flash`]: real boards flashed; [`Connected`]: real boards that are plugged in.
+//! - [`flash`]: real boards flashed; [`Connected`]: real boards that are plugged in; [`Process`]: a node that is a process;
+//! - [`gateway`]: one fleet on several machines.
 //!
 //! A fleet learns the same bits as the simulation: links decide when, never what.
 
@@ -18,10 +19,15 @@ mod course;
 mod emulated;
 pub mod emulator;
 pub mod flash;
+pub mod gateway;
 pub mod image;
+mod kept;
 mod layout;
+mod line;
+mod offered;
 mod overview;
 mod port;
+mod process;
 pub mod reference;
 mod switchboard;
 mod tcp;
@@ -33,8 +39,10 @@ pub use client::{Client, Reading, Silence};
 pub use connected::{BAUD_WITHOUT_BLOB, ConnectError, Connected};
 pub use course::{Course, CourseError, patient};
 pub use emulated::{Emulated, FleetError};
+pub use kept::KeptError;
 pub use layout::Layout;
 pub use overview::Overview;
 pub use port::{Port, PortError, Stream};
-pub use switchboard::{Eavesdropper, Passed, Recorded, Switchboard};
+pub use process::{Doing, Process, ProcessError};
+pub use switchboard::{Eavesdropper, Entrance, Passed, Recorded, Switchboard, Uplink};
 pub use tcp::Address;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use super::offered;
 use super::tcp::{self, Address};
 
 /// A read or a write that takes longer is abandoned and tried again, so that a thread that waits can be stopped.
@@ -51,6 +52,15 @@ pub enum PortError {
     #[error("cannot open {port}: {error}{}", hint(port, error))]
     Open {
         /// Which one.
+        port: Port,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// A node cannot offer its line there.
+    #[error("cannot listen on {port}: {error}")]
+    Offer {
+        /// Where.
         port: Port,
         /// Why.
         #[source]
@@ -145,12 +155,7 @@ impl Port {
                         Err(_) => std::thread::sleep(Duration::from_millis(10)),
                     }
                 };
-                let halves = || {
-                    stream.set_read_timeout(Some(BREATH))?;
-                    stream.set_write_timeout(Some(BREATH))?;
-                    Ok(Stream::new(stream.try_clone()?, stream.try_clone()?))
-                };
-                halves().map_err(wrong)
+                offered::unix(stream).map_err(wrong)
             }
             Self::Tcp(address) => address.open(patience).map_err(wrong),
         }

@@ -1,27 +1,19 @@
 //! The host in between: it forwards frames between nodes, damages them on request, and takes replies out.
-//!
-//! Every line has a thread that reads and one that writes. What a line does not take in time is dropped, as a wire would:
-//! nodes send it again.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, SyncSender};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use lopa_core::exchange::Micros;
 use lopa_core::wire::{self, Answer, Body, FrameReader, HOST, Message, Reply, Seal};
 
 use super::client::{Client, Heard};
-use super::port::{BREATH, Stream, idle};
+use super::line::{LONGEST, Line};
+use super::port::Stream;
 use crate::locked::locked;
 use crate::network::{Faults, FaultyLine, LineHealth};
-
-/// Longer than any message of a node.
-const LONGEST: usize = 4_096;
-/// Frames that wait for a line.
-const WAITING: usize = 64;
 
 /// One end of a line, as the host sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +35,22 @@ pub struct Passed {
     pub dropped: u64,
 }
 
+/// What carries frames to nodes that are not on this host.
+///
+/// It need not be reliable, nor keep an order: nodes repair what it does to frames.
+pub trait Uplink: Send + Sync + fmt::Debug {
+    /// Sends a frame of a node: to all its neighbours, or to one.
+    fn send(&self, from: u32, to: Option<u32>, frame: &[u8]);
+}
+
+/// Nodes that are not on this host, and the way to them.
+#[derive(Debug)]
+struct Away {
+    /// The nodes that are on this host.
+    here: Vec<u32>,
+    uplink: Box<dyn Uplink>,
+}
+
 #[derive(Debug)]
 struct Shared {
     /// The nodes that receive a node's frames through the host; none where nodes have lines of their own.
@@ -52,8 +60,10 @@ struct Shared {
     ways: Mutex<BTreeMap<(u32, u32), FaultyLine>>,
     faults: Faults,
     seed: u64,
-    /// How frames are sealed.
-    seal: Seal,
+    /// How frames are sealed; nothing if this host does not know their key.
+    seal: Option<Seal>,
+    /// Set once, if there are nodes elsewhere.
+    away: OnceLock<Away>,
     passed: Mutex<Passed>,
     /// Frames between nodes as they came, while they are recorded.
     recording: Mutex<Option<Vec<Recorded>>>,
@@ -74,27 +84,61 @@ pub struct Recorded {
 #[derive(Debug)]
 pub struct Switchboard {
     shared: Arc<Shared>,
-    /// The threads of every line, and what tells them to stop.
-    lines: BTreeMap<End, (Arc<AtomicBool>, Vec<JoinHandle<()>>)>,
+    lines: BTreeMap<End, Line>,
+}
+
+/// Where frames from elsewhere enter.
+#[derive(Debug, Clone)]
+pub struct Entrance(Arc<Shared>);
+
+impl Entrance {
+    /// Passes a frame of a node elsewhere on to its neighbours here, or to one of them.
+    pub fn receive(&self, from: u32, to: Option<u32>, frame: &[u8]) {
+        let here = |node: &u32| self.0.away.get().is_some_and(|away| away.here.contains(node));
+        // A node that is here sends nothing from elsewhere: that is an echo, or someone else with its number.
+        if here(&from) {
+            return;
+        }
+        for neighbour in self.0.neighbours(from, to).filter(here) {
+            self.0.pass(from, neighbour, End::Host(neighbour), frame);
+        }
+    }
 }
 
 impl Switchboard {
     /// Without lines. `routes` lists the nodes that receive each node's frames through the host; `faults` happen to what passes
     /// between nodes, never to what a host asks and nodes reply. Nodes that have a key are understood with the same
-    /// `seal` only.
+    /// `seal` only; without one, everything is passed on to all neighbours, of which only those it is for listen.
     #[must_use]
-    pub fn new(routes: Vec<Vec<u32>>, faults: Faults, seed: u64, seal: Seal) -> Self {
+    pub fn new(
+        routes: Vec<Vec<u32>>,
+        faults: Faults,
+        seed: u64,
+        seal: impl Into<Option<Seal>>,
+    ) -> Self {
         let shared = Shared {
             routes,
             outboxes: Mutex::default(),
             ways: Mutex::default(),
             faults,
             seed,
-            seal,
+            seal: seal.into(),
+            away: OnceLock::new(),
             passed: Mutex::default(),
             recording: Mutex::default(),
         };
         Self { shared: Arc::new(shared), lines: BTreeMap::new() }
+    }
+
+    /// Where frames of nodes elsewhere enter, for the other end of [`Switchboard::join`].
+    #[must_use]
+    pub fn entrance(&self) -> Entrance {
+        Entrance(Arc::clone(&self.shared))
+    }
+
+    /// Joins nodes elsewhere: all but those `here`. Only the first call has an effect.
+    pub fn join(&self, here: Vec<u32>, uplink: Box<dyn Uplink>) {
+        let _ = self.shared.away.set(Away { here, uplink });
     }
 
     /// An eavesdropper on the lines between nodes, who records and replays; what passes is recorded from now on.
@@ -109,8 +153,9 @@ impl Switchboard {
         let (replies, heard) = mpsc::channel();
         let shared = Arc::clone(&self.shared);
         let route = move |frame: &[u8]| shared.route(node, frame, &replies);
-        let (outbox, closed) = self.serve(End::Host(node), stream, route);
-        Client::new(node, outbox, heard, closed, self.shared.seal)
+        let seal = self.shared.seal.unwrap_or(Seal::PLAIN);
+        let line = self.serve(End::Host(node), Line::carry(stream, route));
+        Client::new(node, line.outbox().clone(), heard, Arc::clone(line.closed()), seal)
     }
 
     /// Takes up a node's end of a line to a neighbour.
@@ -119,7 +164,7 @@ impl Switchboard {
         let pass = move |frame: &[u8]| {
             shared.pass(node, neighbour, End::Wire(neighbour, node), frame);
         };
-        self.serve(End::Wire(node, neighbour), stream, pass);
+        self.serve(End::Wire(node, neighbour), Line::carry(stream, pass));
     }
 
     /// Lets go of all lines of a node.
@@ -156,31 +201,14 @@ impl Switchboard {
         let (gone, kept): (BTreeMap<_, _>, _) = lines.into_iter().partition(|(end, _)| which(end));
         self.lines = kept;
         // First all, then wait: each needs a moment to notice.
-        gone.values().for_each(|(closed, _)| closed.store(true, Ordering::Relaxed));
-        let threads = gone.into_values().flat_map(|(_, threads)| threads);
-        // A thread that panicked has said so.
-        threads.for_each(|thread| drop(thread.join()));
+        gone.values().for_each(|line| line.closed().store(true, Ordering::Relaxed));
     }
 
-    /// Starts the two threads of a line.
-    fn serve(
-        &mut self,
-        end: End,
-        stream: Stream,
-        frame: impl FnMut(&[u8]) + Send + 'static,
-    ) -> (SyncSender<Vec<u8>>, Arc<AtomicBool>) {
+    /// Takes up a line, instead of one that was there.
+    fn serve(&mut self, end: End, line: Line) -> &Line {
         self.hang_up(|other| *other == end);
-        let (outbox, waiting) = mpsc::sync_channel(WAITING);
-        let closed = Arc::new(AtomicBool::new(false));
-        let Stream { reader, writer } = stream;
-        let (reads, writes) = (Arc::clone(&closed), Arc::clone(&closed));
-        let threads = vec![
-            thread::spawn(move || read(reader, &reads, frame)),
-            thread::spawn(move || write(writer, &writes, &waiting)),
-        ];
-        locked(&self.shared.outboxes).insert(end, outbox.clone());
-        self.lines.insert(end, (Arc::clone(&closed), threads));
-        (outbox, closed)
+        locked(&self.shared.outboxes).insert(end, line.outbox().clone());
+        self.lines.entry(end).or_insert(line)
     }
 }
 
@@ -252,11 +280,18 @@ impl Shared {
         passed.dropped += dropped as u64;
     }
 
+    /// A node's neighbours that receive its frames through the host: all, or one.
+    fn neighbours(&self, node: u32, to: Option<u32>) -> impl Iterator<Item = u32> {
+        let all = self.routes.get(node as usize).into_iter().flatten().copied();
+        all.filter(move |neighbour| to.is_none_or(|to| to == *neighbour))
+    }
+
     /// What came on a node's link 0: a reply is for the host, all else for neighbours.
     fn route(&self, node: u32, frame: &[u8], replies: &mpsc::Sender<Heard>) {
-        let sealed = opened(frame, self.seal);
+        let Some(seal) = self.seal else { return self.forward(node, None, frame) };
+        let sealed = opened(frame, seal);
         // Without its key a node can say one thing: why it does not start.
-        let plain = || opened(frame, Seal::PLAIN).filter(|_| self.seal.is_keyed());
+        let plain = || opened(frame, Seal::PLAIN).filter(|_| seal.is_keyed());
         let bytes = sealed.or_else(|| plain().filter(|bytes| declines(bytes)));
         let message = bytes.as_deref().map(wire::decode);
         let Some(Ok(Message { sender, epoch, body, .. })) = message else {
@@ -275,9 +310,21 @@ impl Shared {
             Body::Refuse(refuse) => Some(refuse.to),
             Body::Request(_) => Some(HOST),
         };
-        let neighbours = self.routes.get(node as usize).into_iter().flatten();
-        for &neighbour in neighbours.filter(|&&n| to.is_none_or(|to| to == n)) {
+        self.forward(node, to, frame);
+    }
+
+    /// Passes a frame of a node on to its neighbours, here and elsewhere.
+    fn forward(&self, node: u32, to: Option<u32>, frame: &[u8]) {
+        let away = self.away.get();
+        let elsewhere = |neighbour: &u32| away.is_some_and(|away| !away.here.contains(neighbour));
+        for neighbour in self.neighbours(node, to).filter(|neighbour| !elsewhere(neighbour)) {
             self.pass(node, neighbour, End::Host(neighbour), frame);
+        }
+        if let Some(Away { uplink, .. }) = away
+            && self.neighbours(node, to).any(|neighbour| elsewhere(&neighbour))
+        {
+            uplink.send(node, to, frame);
+            locked(&self.passed).frames += 1;
         }
     }
 }
@@ -294,50 +341,4 @@ fn declines(message: &[u8]) -> bool {
         wire::decode(message),
         Ok(Message { body: Body::Reply(Reply { answer: Answer::Refused(_), .. }), .. })
     )
-}
-
-/// Cuts what comes into frames, each with its final zero, until the line is closed.
-fn read(mut reader: Box<dyn Read + Send>, closed: &AtomicBool, mut take: impl FnMut(&[u8])) {
-    let mut bytes = [0; 1_024];
-    let mut frame = Vec::new();
-    while !closed.load(Ordering::Relaxed) {
-        let len = match reader.read(&mut bytes) {
-            Ok(0) => break,
-            Ok(len) => len,
-            Err(error) if idle(&error) => continue,
-            Err(_) => break,
-        };
-        for &byte in &bytes[..len] {
-            frame.push(byte);
-            if byte == 0 {
-                take(&frame);
-                frame.clear();
-            } else if frame.len() > 2 * LONGEST {
-                // No frame is that long. What follows is the rest of something, and is found to be damaged.
-                frame.clear();
-            }
-        }
-    }
-    closed.store(true, Ordering::Relaxed);
-}
-
-/// Writes what waits, until the line is closed.
-fn write(mut writer: Box<dyn Write + Send>, closed: &AtomicBool, waiting: &Receiver<Vec<u8>>) {
-    while !closed.load(Ordering::Relaxed) {
-        let frame = match waiting.recv_timeout(BREATH) {
-            Ok(frame) => frame,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        let mut rest = &frame[..];
-        while !rest.is_empty() && !closed.load(Ordering::Relaxed) {
-            match writer.write(rest) {
-                Ok(0) => closed.store(true, Ordering::Relaxed),
-                Ok(len) => rest = &rest[len..],
-                Err(error) if idle(&error) => {}
-                Err(_) => closed.store(true, Ordering::Relaxed),
-            }
-        }
-        let _ = writer.flush();
-    }
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use super::port::{BREATH, PortError, Stream};
+use super::offered;
+use super::port::{PortError, Stream};
 
 /// A host that does not answer for this long is not reached: a firewall drops packets, or nothing is there.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -54,11 +55,12 @@ impl Address {
                 Err(_) => std::thread::sleep(AGAIN),
             }
         };
-        // Frames are short, and neighbours wait for them.
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(BREATH))?;
-        stream.set_write_timeout(Some(BREATH))?;
-        Ok(Stream::new(stream.try_clone()?, stream))
+        offered::tcp(stream)
+    }
+
+    /// Listens there.
+    pub(super) fn listen(&self) -> io::Result<TcpListener> {
+        TcpListener::bind((self.host.as_str(), self.port))
     }
 
     /// Connects to the first of the host's addresses that answers.
@@ -100,7 +102,7 @@ pub(super) fn hint(kind: ErrorKind) -> &'static str {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::net::{SocketAddr, TcpListener};
+    use std::net::SocketAddr;
 
     use super::super::Port;
 

@@ -120,27 +120,43 @@ pub struct Prepared {
     chosen: Vec<Chosen>,
 }
 
+/// Which nodes of a file are linked, and with which weights. No data are read.
+///
+/// # Errors
+/// Says what is wrong with the network.
+pub fn weights(experiment: &Experiment) -> Result<Weights, RunError> {
+    let network = &experiment.network;
+    let topology = network.topology.build(network.nodes, network.seed).map_err(input)?;
+    network.weights.weights(&topology).map_err(input)
+}
+
+/// How the frames of a file are sealed, with the key that it names.
+///
+/// # Errors
+/// If that cannot be read.
+pub fn seal(experiment: &Experiment) -> Result<Seal, RunError> {
+    match experiment.links.as_ref().and_then(|links| links.key.as_ref()) {
+        Some(path) => {
+            let key = Key::read(path).map_err(|error| input(format!("links.key: {error}")))?;
+            Ok(key.seal())
+        }
+        None => Ok(Seal::PLAIN),
+    }
+}
+
 impl Prepared {
     /// Reads the data, divides it among the nodes, and builds the network.
     ///
     /// # Errors
     /// Says what is wrong with the file, the data or the network.
     pub fn new(experiment: Experiment) -> Result<Self, RunError> {
-        let network = &experiment.network;
-        let topology = network.topology.build(network.nodes, network.seed).map_err(input)?;
-        let weights = network.weights.weights(&topology).map_err(input)?;
-        let seal = match experiment.links.as_ref().and_then(|links| links.key.as_ref()) {
-            Some(path) => {
-                Key::read(path).map_err(|error| input(format!("links.key: {error}")))?.seal()
-            }
-            None => Seal::PLAIN,
-        };
+        let (weights, seal) = (weights(&experiment)?, seal(&experiment)?);
         let material = Arc::new(Material::load(&experiment)?);
         let start = match &experiment.run.x0 {
             Some(Start::File(path)) => Some(numbers(path)?),
             _ => None,
         };
-        let layout = network.topology.layout();
+        let layout = experiment.network.topology.layout();
         let chosen = Vec::new();
         let exact = exact(&experiment, &weights)?;
         let prepared = Self { experiment, material, weights, exact, layout, start, seal, chosen };

@@ -1,5 +1,8 @@
 //! A small network, and the command that runs it.
 
+#[cfg(unix)]
+pub mod fleet;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -74,12 +74,12 @@ fn wiring(text: &str) -> Result<Wiring, String> {
     }
 }
 
-fn probability(text: &str) -> Result<f32, String> {
+pub(super) fn probability(text: &str) -> Result<f32, String> {
     let found = text.parse::<f32>().ok().filter(|found| (0.0..1.0).contains(found));
     found.ok_or_else(|| "must be a probability in [0, 1)".into())
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=1e6).contains(seconds));
     seconds.ok_or_else(|| "must be a number of seconds from 0.1 to 1000000".into())
 }

@@ -233,37 +233,45 @@ impl Read {
             let reading = fleet.ask(node, PATIENCE, Client::reading);
             readings.push((node, reading.map_err(Failure::run)?));
         }
-        // A board that is still learning changes while it is read.
-        let at_rest = readings.iter().all(|(_, r)| r.status.round >= r.status.rounds);
-        let iteration = readings.iter().map(|(_, r)| r.status.round).min().unwrap_or(0);
-        let nodes = readings.iter().map(|(id, reading)| node(*id, reading)).collect();
-        let states = States { iteration, base: prepared.base(), at_rest: Some(at_rest), nodes };
-        let refit =
-            |(id, reading): &(u32, Reading)| prepared.refitted_node(*id, &reading.variables[0]);
-        let refitted = readings.iter().map(refit).collect::<Result<Vec<_>, _>>();
-        let refitted = refitted.unwrap_or_else(|error| {
-            tell(format_args!("lopa: {error}; model.json has the models of the boards instead"));
-            vec![None; readings.len()]
-        });
-        let learned = readings.iter().zip(&refitted).map(|((id, reading), refitted)| {
-            let [x, theta, ..] = &reading.variables;
-            Variables { id: *id, x, theta: refitted.as_ref().unwrap_or(theta) }
-        });
-        let shards = prepared.material().shards();
-        let mut batch = outputs.batch();
-        batch.add_json("state.json", &states)?;
-        match Model::new(prepared.experiment(), shards, learned) {
-            Some(model) => batch.add_json(Model::FILE, &model)?,
-            None => batch.remove(Model::FILE),
-        }
-        batch.write()?;
-        if !at_rest {
-            tell(format_args!(
-                "lopa: the boards are still learning, so these states are from different rounds"
-            ));
-        }
-        print(&format!("{:<26} {iteration}\n", "state.json after round"))
+        write_states(prepared, &readings, &outputs)
     }
+}
+
+/// Writes the states of some boards, and their models.
+pub(super) fn write_states(
+    prepared: &Prepared,
+    readings: &[(u32, Reading)],
+    outputs: &Outputs,
+) -> Result<(), Failure> {
+    // A board that is still learning changes while it is read.
+    let at_rest = readings.iter().all(|(_, r)| r.status.round >= r.status.rounds);
+    let iteration = readings.iter().map(|(_, r)| r.status.round).min().unwrap_or(0);
+    let nodes = readings.iter().map(|(id, reading)| node(*id, reading)).collect();
+    let states = States { iteration, base: prepared.base(), at_rest: Some(at_rest), nodes };
+    let refit = |(id, reading): &(u32, Reading)| prepared.refitted_node(*id, &reading.variables[0]);
+    let refitted = readings.iter().map(refit).collect::<Result<Vec<_>, _>>();
+    let refitted = refitted.unwrap_or_else(|error| {
+        tell(format_args!("lopa: {error}; model.json has the models of the boards instead"));
+        vec![None; readings.len()]
+    });
+    let learned = readings.iter().zip(&refitted).map(|((id, reading), refitted)| {
+        let [x, theta, ..] = &reading.variables;
+        Variables { id: *id, x, theta: refitted.as_ref().unwrap_or(theta) }
+    });
+    let shards = prepared.material().shards();
+    let mut batch = outputs.batch();
+    batch.add_json("state.json", &states)?;
+    match Model::new(prepared.experiment(), shards, learned) {
+        Some(model) => batch.add_json(Model::FILE, &model)?,
+        None => batch.remove(Model::FILE),
+    }
+    batch.write()?;
+    if !at_rest {
+        tell(format_args!(
+            "lopa: the boards are still learning, so these states are from different rounds"
+        ));
+    }
+    print(&format!("{:<26} {iteration}\n", "state.json after round"))
 }
 
 fn node(id: u32, reading: &Reading) -> NodeState<'_> {

@@ -3,11 +3,16 @@
 mod doctor;
 mod emulate;
 mod follow;
+mod gateway;
 mod hardware;
 mod monitor;
+mod node;
 mod progress;
 
-use std::path::PathBuf;
+pub(crate) use gateway::GatewayCommand;
+pub(crate) use node::NodeCommand;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use lopa_host::chips::Board;
@@ -114,17 +119,22 @@ impl From<ConnectError> for Failure {
     }
 }
 
+/// The file of boards leaves step sizes open.
+fn left_open(file: &Path) -> Failure {
+    Failure::input(format!(
+        "{file} leaves step sizes open: run it once with `lopa run {file} --out DIR`, and use DIR/experiment.toml, \
+         which has them, for real boards",
+        file = file.display()
+    ))
+}
+
 impl FleetCommand {
     /// Runs the command.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         if experiment.is_open() && self.action.is_some() {
             // Every command would choose again, and boards must not be told anything else than when they were flashed.
-            return Err(Failure::input(format!(
-                "{file} leaves step sizes open: run it once with `lopa run {file} --out DIR`, and use DIR/experiment.toml, \
-                 which has them, for real boards",
-                file = self.file.display()
-            )));
+            return Err(left_open(&self.file));
         }
         if self.action.is_some() && self.emulation.live.is_on() {
             return Err(Failure::input(

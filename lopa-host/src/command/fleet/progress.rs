@@ -17,6 +17,7 @@ const EVERY: Duration = Duration::from_secs(2);
 
 /// Shows a fleet's progress.
 pub(crate) struct Progress {
+    nodes: Vec<u32>,
     bars: Vec<ProgressBar>,
     /// What keeps the bars in place.
     screen: Option<MultiProgress>,
@@ -43,18 +44,24 @@ pub(crate) const fn damaged(counters: &Counters) -> u64 {
 }
 
 impl Progress {
+    /// Of a whole network.
     pub(crate) fn new(nodes: usize, rounds: u64) -> Self {
+        Self::of((0..).take(nodes).collect(), rounds)
+    }
+
+    /// Of some nodes.
+    pub(crate) fn of(nodes: Vec<u32>, rounds: u64) -> Self {
         let screen = std::io::stderr().is_terminal().then(MultiProgress::new);
         let mut bars = Vec::new();
         if let Some(screen) = &screen {
             let template = "node {prefix:>3} {bar:30} {pos:>6}/{len} {msg}";
             let style = ProgressStyle::with_template(template).expect("a fixed template");
-            for node in 0..nodes.min(MOST) {
+            for node in nodes.iter().take(MOST) {
                 let bar = ProgressBar::new(rounds).with_style(style.clone());
                 bars.push(screen.add(bar.with_prefix(node.to_string())));
             }
         }
-        Self { bars, screen, rounds, printed: None }
+        Self { nodes, bars, screen, rounds, printed: None }
     }
 
     /// Shows the status of all nodes; `more` is added to the state of each, if there is more.
@@ -77,12 +84,26 @@ impl Progress {
             return;
         }
         self.printed = Some((Instant::now(), slowest));
-        let of = |(node, status): (usize, &Result<Status, Silence>)| match status {
-            Ok(Status { round, .. }) => format!("{node}: {round} {}{}", word(status), more(node)),
-            Err(_) => format!("{node}: {}", word(status)),
+        let of = |(index, status): (usize, &Result<Status, Silence>)| {
+            let node = self.nodes[index];
+            match status {
+                Ok(Status { round, .. }) => {
+                    format!("{node}: {round} {}{}", word(status), more(index))
+                }
+                Err(_) => format!("{node}: {}", word(status)),
+            }
         };
         let words: Vec<String> = statuses.iter().enumerate().map(of).collect();
         tell(format_args!("round {slowest} of {}; {}", self.rounds, words.join(", ")));
+    }
+
+    /// Prints a line that does not disturb the bars.
+    pub(crate) fn tell(&self, line: &str) {
+        match &self.screen {
+            // A failure to print it is ignored, as elsewhere.
+            Some(screen) => drop(screen.println(line)),
+            None => tell(line),
+        }
     }
 
     pub(crate) fn clear(&self) {

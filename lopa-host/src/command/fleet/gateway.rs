@@ -1,0 +1,273 @@
+//! `lopa gateway`: joins the boards of this machine with those of others.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use lopa_core::blob::Wiring;
+use lopa_core::wire::Status;
+use lopa_host::config::Experiment;
+use lopa_host::fleet::gateway::{Boards, GatewayError, Joined, Site};
+use lopa_host::fleet::{Client, Connected, Emulated, Layout, Silence, Switchboard, patient};
+use lopa_host::model::Model;
+use lopa_host::network::Faults;
+use lopa_host::report::Outputs;
+use lopa_host::run::{Prepared, seal};
+
+use super::Source;
+use super::emulate::{probability, seconds};
+use super::hardware::write_states;
+use super::progress::Progress;
+use crate::command::{Failure, complete, inputs, interrupts, print, refuse_inputs, tell};
+
+/// How often the status of boards is requested.
+const LOOK: Duration = Duration::from_millis(500);
+/// Seconds before a silent neighbour is given up, where boards are not real: those have their own times.
+pub(super) const SILENCE: f64 = 10.0;
+
+/// Joins the boards on this machine with those on others, through Zenoh.
+///
+/// The file is the same on all machines. It lists them as [[fleet.gateway]], each with its name, its address and its nodes, and
+/// every machine runs this command with its own name. It opens the ports of its nodes, forwards their frames, shows their
+/// progress, and ends when the nodes of all gateways have finished. A gateway that is lost is missed by the neighbours of its
+/// nodes only as a board would be: they continue, and take its nodes back when it returns.
+///
+/// Frames stay sealed as boards send them: links.key protects them from one board to the other. Certificates, access control and
+/// routers between gateways are a matter of Zenoh's configuration file, which fleet.zenoh or --zenoh names.
+///
+/// Needs a lopa with Zenoh: cargo install --locked --path lopa-host --features zenoh
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  lopa gateway ring.toml attic\n  lopa gateway ring.toml attic --out learned\n  \
+                  lopa gateway ring.toml attic --emulate\n  lopa gateway ring.toml attic --zenoh zenoh.json5\n\n\
+                  Exit status: 0 all nodes have finished, 1 stopped or failed, 2 bad usage or input."
+)]
+pub(crate) struct GatewayCommand {
+    /// Experiment file (TOML), the same on all machines.
+    file: PathBuf,
+    /// This machine's name in [[fleet.gateway]].
+    name: String,
+    /// Emulate the nodes of this gateway, with QEMU.
+    #[arg(long)]
+    emulate: bool,
+    #[command(flatten)]
+    service: Service,
+    /// Forward frames without the key that the file names. Progress is not shown, and only Ctrl-C ends it.
+    #[arg(long, conflicts_with_all = ["emulate", "out"])]
+    without_key: bool,
+    /// Emulated boards: seconds after which a silent neighbour is given up [default: 10].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "emulate")]
+    silence: Option<f64>,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// What a gateway does besides forwarding frames.
+#[derive(Debug, Args)]
+pub(super) struct Service {
+    /// Folder for state.json and model.json of the nodes here, once they have finished.
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Configuration file of Zenoh [default: what fleet.zenoh names].
+    #[arg(long, value_name = "FILE")]
+    zenoh: Option<PathBuf>,
+    /// Lose frames that nodes here receive with this probability. It changes no bit.
+    #[arg(long, value_name = "PROBABILITY", value_parser = probability)]
+    drop: Option<f32>,
+    /// Damage frames that nodes here receive with this probability. It changes no bit.
+    #[arg(long, value_name = "PROBABILITY", value_parser = probability)]
+    corrupt: Option<f32>,
+}
+
+impl From<GatewayError> for Failure {
+    fn from(error: GatewayError) -> Self {
+        match error {
+            GatewayError::Open { .. } => Self::run(error),
+            _ => Self::input(error),
+        }
+    }
+}
+
+/// Reads the file of a fleet: its step sizes must not be left open, because every machine would choose them again.
+pub(super) fn settled(file: &Path) -> Result<Experiment, Failure> {
+    let experiment = Experiment::read(file).map_err(Failure::input)?;
+    if experiment.is_open() {
+        return Err(super::left_open(file));
+    }
+    Ok(experiment)
+}
+
+impl GatewayCommand {
+    /// Runs the command.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        if !cfg!(feature = "zenoh") {
+            return Err(GatewayError::Feature.into());
+        }
+        let experiment = settled(&self.file)?;
+        let seal = if self.without_key { None } else { Some(seal(&experiment)?) };
+        let site = Site::new(&experiment, &self.file, &self.name, seal)?;
+        let results = self.service.results(&self.file, &experiment)?;
+        let stop = interrupts()?;
+        if !self.emulate {
+            let mut boards = Connected::open_site(&experiment, &site, self.service.faults())?;
+            return self.service.run(&experiment, &site, &mut boards, results.as_ref(), stop);
+        }
+        let prepared = complete(experiment.clone())?;
+        let silence = Duration::from_secs_f64(self.silence.unwrap_or(SILENCE));
+        let layout = Layout::new(&prepared, Some(Wiring::Routed), patient(silence, true))?;
+        let image = self.source.program(&layout.board)?;
+        let faults = Some(self.service.faults());
+        let mut boards = Emulated::new(&image, &layout.blobs, faults).map_err(Failure::run)?;
+        // Before the first board speaks, so that none meets only those here.
+        let mut joined = self.service.join(&experiment, &site, boards.switch())?;
+        for node in &site.own.nodes {
+            boards.start(*node).map_err(Failure::run)?;
+        }
+        self.service.watch(&experiment, &site, &mut joined, &mut boards, results.as_ref(), stop)
+    }
+}
+
+/// Where results go, and what they need.
+pub(super) struct Target {
+    prepared: Prepared,
+    outputs: Outputs,
+}
+
+impl Service {
+    pub(super) fn faults(&self) -> (Faults, u64) {
+        let (drop, corrupt) = (self.drop.unwrap_or(0.0), self.corrupt.unwrap_or(0.0));
+        (Faults { drop, corrupt, ..Faults::NONE }, 1)
+    }
+
+    /// Checks, before anything runs, that results can be written.
+    pub(super) fn results(
+        &self,
+        file: &Path,
+        experiment: &Experiment,
+    ) -> Result<Option<Target>, Failure> {
+        let Some(out) = &self.out else { return Ok(None) };
+        let files = ["state.json", Model::FILE];
+        refuse_inputs(out, &files, &inputs(file, experiment))?;
+        let outputs = Outputs::for_files(out, &files).map_err(Failure::input)?;
+        Ok(Some(Target { prepared: complete(experiment.clone())?, outputs }))
+    }
+
+    /// Joins the boards of a site with the others.
+    fn join(
+        &self,
+        experiment: &Experiment,
+        site: &Site,
+        switch: &Switchboard,
+    ) -> Result<Joined, Failure> {
+        let named = experiment.fleet.as_ref().and_then(|fleet| fleet.zenoh.as_deref());
+        let mut joined = Joined::open(site, self.zenoh.as_deref().or(named))?;
+        joined.carry(site, switch)?;
+        Ok(joined)
+    }
+
+    /// Joins the boards of a site with the others, and stays until all have finished.
+    pub(super) fn run(
+        &self,
+        experiment: &Experiment,
+        site: &Site,
+        boards: &mut dyn Boards,
+        target: Option<&Target>,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let mut joined = self.join(experiment, site, boards.switch())?;
+        self.watch(experiment, site, &mut joined, boards, target, stop)
+    }
+
+    /// Stays until the nodes of all gateways have finished.
+    fn watch(
+        &self,
+        experiment: &Experiment,
+        site: &Site,
+        joined: &mut Joined,
+        boards: &mut dyn Boards,
+        target: Option<&Target>,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let (name, nodes) = (&site.own.name, &site.own.nodes);
+        tell(format_args!(
+            "gateway {name}: nodes {nodes:?}, keys {}; Ctrl-C stops it",
+            site.keys.all()
+        ));
+        let (mut sorted, rounds) = (nodes.clone(), experiment.run.iterations);
+        sorted.sort_unstable();
+        let mut bars = Progress::of(sorted, rounds);
+        let (mut woken, mut reported) = (BTreeSet::new(), false);
+        while !stop.load(Ordering::Relaxed) {
+            joined.news().into_iter().for_each(|news| bars.tell(&news));
+            if site.seal.is_none() {
+                boards.reopen();
+                std::thread::sleep(LOOK);
+                continue;
+            }
+            let statuses = boards.look();
+            for (node, status) in &statuses {
+                // Paused by a gateway that was stopped, or by hand before this one began.
+                let paused = |status: &Status| status.paused;
+                if status.as_ref().is_ok_and(paused) && woken.insert(*node) {
+                    // One that does not answer now is tried again at the next look.
+                    let started = boards.host(*node).map(Client::start);
+                    if !matches!(started, Some(Ok(_))) {
+                        woken.remove(node);
+                    }
+                }
+            }
+            let done = |(_, status): &(u32, Result<Status, Silence>)| {
+                status.as_ref().is_ok_and(|status| status.round >= status.rounds)
+            };
+            let all = statuses.iter().all(done);
+            let answer = statuses.iter().all(|(_, status)| status.is_ok());
+            bars.show(&statuses.into_iter().map(|(_, status)| status).collect::<Vec<_>>(), &[]);
+            if all && !reported {
+                target.map_or(Ok(()), |target| write(target, boards, nodes))?;
+                joined.finish(site)?;
+                reported = true;
+            } else if !all && reported && answer {
+                // They have met nodes that have not finished: what was written is not the last word.
+                joined.resume(site)?;
+                reported = false;
+            }
+            if all && joined.all_finished(site) {
+                bars.clear();
+                let frames = boards.switch().passed().frames;
+                return print(&format!("finished: {rounds} rounds, {frames} frames forwarded\n"));
+            }
+            std::thread::sleep(LOOK);
+        }
+        bars.clear();
+        self.leave(site, boards)
+    }
+
+    /// Pauses boards that would otherwise give their neighbours elsewhere up, and learn alone.
+    fn leave(&self, site: &Site, boards: &mut dyn Boards) -> Result<(), Failure> {
+        if site.seal.is_none() {
+            return Err(Failure::run("stopped: the boards here do not reach the others any more"));
+        }
+        for node in &site.own.nodes {
+            if let Some(client) = boards.host(*node) {
+                client.set_patience(Duration::from_secs(2));
+                // One that does not answer cannot be paused.
+                let _ = client.stop();
+            }
+        }
+        Err(Failure::run("stopped: the boards here are paused until the gateway runs again"))
+    }
+}
+
+/// Reads the nodes here and writes what they have learned.
+fn write(target: &Target, boards: &mut dyn Boards, nodes: &[u32]) -> Result<(), Failure> {
+    let mut nodes = nodes.to_vec();
+    nodes.sort_unstable();
+    let mut readings = Vec::new();
+    for node in nodes {
+        let Some(client) = boards.host(node) else { continue };
+        readings.push((node, client.reading().map_err(Failure::run)?));
+    }
+    write_states(&target.prepared, &readings, &target.outputs)
+}

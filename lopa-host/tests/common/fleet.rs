@@ -1,0 +1,88 @@
+//! Processes of a fleet: nodes and gateways that are started, watched, stopped and killed.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A process of the command, whose messages can be read while it runs. It is killed when it is dropped.
+pub struct Running {
+    child: Child,
+    errors: PathBuf,
+}
+
+impl Running {
+    /// Starts the command in a folder; `before` are words in front of it.
+    pub fn start(dir: &Path, name: &str, before: &[String], arguments: &[&str]) -> Self {
+        let errors = dir.join(format!("{name}.errors"));
+        let mut words: Vec<&str> = before.iter().map(String::as_str).collect();
+        words.push(env!("CARGO_BIN_EXE_lopa"));
+        words.extend(arguments);
+        let child = Command::new(words[0])
+            .args(&words[1..])
+            .current_dir(dir)
+            .stdin(Stdio::null())
+            .stdout(File::create(dir.join(format!("{name}.printed"))).unwrap())
+            .stderr(File::create(&errors).unwrap())
+            .spawn()
+            .unwrap();
+        Self { child, errors }
+    }
+
+    /// What it has printed so far, and its messages.
+    pub fn said(&self) -> String {
+        let printed = fs::read_to_string(self.errors.with_extension("printed")).unwrap();
+        printed + &fs::read_to_string(&self.errors).unwrap()
+    }
+
+    /// Waits until what it has said is as wanted.
+    pub fn wait_until(&mut self, wanted: impl Fn(&str) -> bool) -> String {
+        loop {
+            // Before it is read: what a process that has ended has said is complete.
+            let ended = self.child.try_wait().unwrap();
+            let said = self.said();
+            if wanted(&said) {
+                return said;
+            }
+            assert!(ended.is_none(), "it ended, {ended:?}: {said}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until it ends well.
+    pub fn finish(&mut self) {
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}: {}", self.said());
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&mut self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap();
+        assert!(sent.success());
+        if name == "KILL" {
+            self.child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port of this machine that is free now.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// The nodes of a `state.json`, without the fields that depend on how it was read.
+pub fn states(path: &Path) -> Vec<serde_json::Value> {
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let mut nodes = json["nodes"].as_array().unwrap().clone();
+    nodes.iter_mut().for_each(|node| drop(node.as_object_mut().unwrap().remove("round")));
+    nodes
+}

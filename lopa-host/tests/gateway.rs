@@ -1,0 +1,460 @@
+//! `lopa gateway`: one ring on two machines, which are processes, in network namespaces of their own where that is allowed.
+
+mod certificates;
+mod namespaces;
+mod proxy;
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::fleet::{Running, free_port, states};
+use crate::common::{lopa, network, said};
+use namespaces::Namespaces;
+use proxy::Proxy;
+
+/// The gateways, with two of the four nodes each.
+const GATEWAYS: [(&str, [u32; 2]); 2] = [("attic", [0, 1]), ("cellar", [2, 3])];
+/// No machine is that slow.
+const LONG: &str = "100";
+/// How long to wait for a neighbour that will not come.
+const SHORT: &str = "3";
+/// A round takes long if frames are lost, so that there is time to lose a gateway, too.
+const SLOW: [&str; 2] = ["--drop", "0.2"];
+
+/// Quadratics, whose optimum every part of a network reaches.
+const QUADRATIC: [(&str, &str); 4] = [
+    ("kind = \"logistic\"", "kind = \"quadratic\"\nouter = 6\ninner = 4\nheterogeneity = 1.0"),
+    ("[data]\nsource = \"synthetic\"\n", ""),
+    (
+        "alpha = 0.3\nbeta = 0.05\nlambda = 0.05\ngamma = 0.3\ntau = 0.5\nbatch = 10",
+        "alpha = 0.2\nbeta = 0.3\nlambda = 0.3\ngamma = 0.5\ntau = 0.7",
+    ),
+    ("x0 = -3.0\n", ""),
+];
+
+/// The file of a ring, as each gateway has it; all have the address of the first from where they are.
+fn file(text: &str, links: &str, addresses: [&str; 2], more: &str) -> String {
+    let mut text = format!(
+        "{text}\n[links]\nwiring = \"routed\"\n{links}\n[fleet]\nname = \"ring\"\n{more}\n"
+    );
+    for node in 0..4 {
+        text += &format!("[[fleet.node]]\nid = {node}\nport = \"unix:line-{node}\"\n");
+    }
+    for ((name, nodes), address) in GATEWAYS.into_iter().zip(addresses) {
+        text += &format!("[[fleet.gateway]]\nname = \"{name}\"\nnodes = {nodes:?}\n");
+        if !address.is_empty() {
+            text += &format!("address = \"{address}\"\n");
+        }
+    }
+    text
+}
+
+/// Addresses of this machine.
+fn loopback() -> [String; 2] {
+    [(); 2].map(|()| format!("127.0.0.1:{}", free_port()))
+}
+
+/// The four nodes as processes.
+fn nodes(dir: &Path, silence: &str, more: &[&str]) -> Vec<Running> {
+    let start = |node: u32| {
+        let (id, line) = (node.to_string(), format!("unix:line-{node}"));
+        let words = ["node", "net.toml", "--id", &id, "--listen", &line, "--silence", silence];
+        let state = ["--state".to_owned(), format!("state-{node}")];
+        let words = [&words[..], &[state[0].as_str(), state[1].as_str()], more].concat();
+        Running::start(dir, &format!("node-{node}"), &[], &words)
+    };
+    (0..4).map(start).collect()
+}
+
+/// A gateway, which writes what its nodes have learned into a folder with its name.
+fn gateway(dir: &Path, file: &str, name: &str, before: &[String], more: &[&str]) -> Running {
+    let words = ["gateway", file, name, "--out", name];
+    Running::start(dir, name, before, &[&words[..], more].concat())
+}
+
+fn simulate(dir: &Path, file: &str, out: &str) {
+    let output = lopa(dir, &["run", file, "--out", out]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+/// Both gateways' nodes have the bits of the simulation.
+fn same_bits(dir: &Path) {
+    simulate(dir, "net.toml", "run");
+    let of = |name: &str| states(&dir.join(name).join("state.json"));
+    assert_eq!([of("attic"), of("cellar")].concat(), of("run"));
+}
+
+/// The largest distance of any node's x from that of a simulation.
+fn distance(found: &[serde_json::Value], simulated: &[serde_json::Value]) -> f64 {
+    let x = |node: &serde_json::Value| -> Vec<f64> {
+        let x = node["x"].as_array().unwrap().iter();
+        x.map(|x| x.as_f64().unwrap()).collect()
+    };
+    let optimum = x(&simulated[0]);
+    let far = |node| x(node).iter().zip(&optimum).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    found.iter().map(far).fold(0.0, f64::max)
+}
+
+/// The last round in what a gateway has said.
+fn round(said: &str) -> u64 {
+    let last = said.lines().rev().find_map(|line| line.strip_prefix("round "));
+    last.and_then(|line| line.split(' ').next()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_ring_on_two_machines_learns_the_bits_of_the_simulation() {
+    let dir = tempfile::tempdir().unwrap();
+    let machines = Namespaces::new();
+    let addresses = machines.as_ref().map_or_else(loopback, Namespaces::addresses);
+    let [attic, cellar] = machines.as_ref().map_or([vec![], vec![]], Namespaces::words);
+    let text = file(&network(&[]), "", addresses.each_ref().map(String::as_str), "");
+    fs::write(dir.path().join("net.toml"), text).unwrap();
+    let _nodes = nodes(dir.path(), LONG, &[]);
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &attic, &[]);
+    let mut cellar = gateway(dir.path(), "net.toml", "cellar", &cellar, &[]);
+    attic.finish();
+    cellar.finish();
+    assert!(attic.said().contains("gateway cellar is there"), "{}", attic.said());
+    same_bits(dir.path());
+}
+
+#[test]
+fn loss_damage_delay_and_connections_that_break_change_no_bit() {
+    let dir = tempfile::tempdir().unwrap();
+    let [attic, cellar] = loopback();
+    let proxy = Proxy::new(attic.clone());
+    let text = |attic: &str| file(&network(&[]), "", [attic, &cellar], "");
+    fs::write(dir.path().join("net.toml"), text(&attic)).unwrap();
+    // The later gateway dials: it reaches the other through the proxy only.
+    fs::write(dir.path().join("far.toml"), text(proxy.address())).unwrap();
+    let _nodes = nodes(dir.path(), LONG, &[]);
+    let spoil = ["--drop", "0.1", "--corrupt", "0.05"];
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &spoil);
+    let mut cellar = gateway(dir.path(), "far.toml", "cellar", &[], &spoil);
+    attic.wait_until(|said| round(said) > 3);
+    proxy.cut();
+    attic.finish();
+    cellar.finish();
+    assert!(proxy.lines() >= 2, "a second connection");
+    same_bits(dir.path());
+}
+
+/// A gateway is lost and returns: its neighbours go on without its nodes, and take them back.
+fn lose(how: impl Fn(&mut Running), back: impl Fn(&mut Running, &Path)) {
+    let dir = tempfile::tempdir().unwrap();
+    let ring = network(&[&QUADRATIC[..], &[("iterations = 60", "iterations = 400")]].concat());
+    let addresses = loopback();
+    let addresses = addresses.each_ref().map(String::as_str);
+    fs::write(dir.path().join("net.toml"), file(&ring, "", addresses, "")).unwrap();
+    let mut nodes = nodes(dir.path(), SHORT, &[]);
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &SLOW);
+    let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &SLOW);
+    let lost = round(&attic.wait_until(|said| round(said) > 20));
+    how(&mut cellar);
+    // A ring cannot go on with neighbours that are missing, unless they are given up. Rounds are shown late.
+    attic.wait_until(|said| round(said) > lost + 60);
+    // It must not finish before the others are back.
+    nodes[..2].iter_mut().for_each(|node| node.signal("STOP"));
+    attic.wait_until(|said| said.contains("gateway cellar is gone"));
+    back(&mut cellar, dir.path());
+    let there = |said: &str| said.matches("gateway cellar is there").count() == 2;
+    attic.wait_until(there);
+    nodes[..2].iter_mut().for_each(|node| node.signal("CONT"));
+    attic.finish();
+    cellar.finish();
+    simulate(dir.path(), "net.toml", "run");
+    let of = |name: &str| states(&dir.path().join(name).join("state.json"));
+    let far = distance(&[of("attic"), of("cellar")].concat(), &of("run"));
+    assert!(far < 1e-3, "{far:e} from the optimum of all: {}", attic.said());
+}
+
+#[test]
+fn a_gateway_that_is_killed_is_missed_and_taken_back() {
+    lose(
+        |cellar| cellar.signal("KILL"),
+        |cellar, dir| *cellar = gateway(dir, "net.toml", "cellar", &[], &SLOW),
+    );
+}
+
+#[test]
+fn a_gateway_that_hangs_is_missed_and_taken_back() {
+    lose(|cellar| cellar.signal("STOP"), |cellar, _| cellar.signal("CONT"));
+}
+
+#[test]
+fn without_a_gateway_the_others_reach_their_own_optimum() {
+    let dir = tempfile::tempdir().unwrap();
+    let ring = network(&[&QUADRATIC[..], &[("iterations = 60", "iterations = 200")]].concat());
+    let addresses = loopback();
+    let addresses = addresses.each_ref().map(String::as_str);
+    fs::write(dir.path().join("net.toml"), file(&ring, "", addresses, "")).unwrap();
+    let two = ring.replace("nodes = 4", "nodes = 2").replace("\"ring\"", "\"path\"");
+    fs::write(dir.path().join("two.toml"), two).unwrap();
+    let _nodes = nodes(dir.path(), SHORT, &[]);
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &SLOW);
+    let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &[]);
+    attic.wait_until(|said| round(said) > 3);
+    cellar.signal("KILL");
+    // It has written its results, and waits for the other gateway.
+    attic.wait_until(|said| round(said) == 200);
+    let written = dir.path().join("attic/state.json");
+    attic.wait_until(|_| written.exists());
+    simulate(dir.path(), "net.toml", "run");
+    simulate(dir.path(), "two.toml", "two");
+    let of = |name: &str| states(&dir.path().join(name).join("state.json"));
+    let (right, wrong) = (distance(&of("attic"), &of("two")), distance(&of("attic"), &of("run")));
+    assert!(right < 1e-3 && wrong > 1e-2, "{right:e} from their own, {wrong:e} from that of all");
+    // Nothing else ends it.
+    attic.signal("INT");
+    attic.wait_until(|said| said.contains("stopped: the boards here are paused"));
+}
+
+#[test]
+fn a_gateway_forwards_frames_whose_key_it_does_not_have() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = lopa(dir.path(), &["key", "net.key"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let addresses = loopback();
+    let addresses = addresses.each_ref().map(String::as_str);
+    let text = |key: &str| file(&network(&[]), &format!("key = \"{key}\""), addresses, "");
+    fs::write(dir.path().join("net.toml"), text("net.key")).unwrap();
+    fs::write(dir.path().join("blind.toml"), text("not-here.key")).unwrap();
+    let output = lopa(dir.path(), &["gateway", "blind.toml", "cellar"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("not-here.key"), "{}", said(&output));
+    let _nodes = nodes(dir.path(), LONG, &[]);
+    let blind = ["gateway", "blind.toml", "cellar", "--without-key"];
+    let _cellar = Running::start(dir.path(), "cellar", &[], &blind);
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
+    attic.wait_until(|said| round(said) == 60);
+    let written = dir.path().join("attic/state.json");
+    attic.wait_until(|_| written.exists());
+    simulate(dir.path(), "net.toml", "run");
+    assert_eq!(states(&written), states(&dir.path().join("run/state.json"))[..2]);
+}
+
+#[test]
+fn gateways_meet_at_a_router_with_zenohs_own_configuration() {
+    use zenoh::Wait;
+    let dir = tempfile::tempdir().unwrap();
+    let port = free_port();
+    let mut config = zenoh::Config::default();
+    for (key, value) in [
+        ("mode", "\"router\"".to_owned()),
+        ("listen/endpoints", format!("[\"tcp/127.0.0.1:{port}\"]")),
+        ("scouting/multicast/enabled", "false".to_owned()),
+    ] {
+        config.insert_json5(key, &value).unwrap();
+    }
+    let router = zenoh::open(config).wait().unwrap();
+    let client = format!(
+        "{{ mode: \"client\", connect: {{ endpoints: [\"tcp/127.0.0.1:{port}\"] }}, \
+         scouting: {{ multicast: {{ enabled: false }} }} }}"
+    );
+    fs::write(dir.path().join("zenoh.json5"), client).unwrap();
+    let text = file(&network(&[]), "", ["", ""], "zenoh = \"zenoh.json5\"");
+    fs::write(dir.path().join("net.toml"), &text).unwrap();
+    let _nodes = nodes(dir.path(), LONG, &[]);
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
+    let more = ["--zenoh", "zenoh.json5"];
+    let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &more);
+    attic.finish();
+    cellar.finish();
+    same_bits(dir.path());
+    drop(router);
+}
+
+#[test]
+fn gateways_show_certificates_and_use_only_the_keys_they_may() {
+    let dir = tempfile::tempdir().unwrap();
+    if !certificates::make(dir.path()) {
+        println!("skipped: there is no openssl that makes certificates");
+        return;
+    }
+    fs::write(dir.path().join("zenoh.json5"), certificates::CONFIGURATION).unwrap();
+    let addresses = loopback().map(|address| format!("tls/{address}"));
+    let addresses = addresses.each_ref().map(String::as_str);
+    let text = file(&network(&[]), "", addresses, "zenoh = \"zenoh.json5\"");
+    fs::write(dir.path().join("net.toml"), text).unwrap();
+    let _nodes = nodes(dir.path(), LONG, &[]);
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
+    // One with another authority's certificate is not let in.
+    let stranger = tempfile::tempdir().unwrap();
+    assert!(certificates::make(stranger.path()));
+    for file in ["net.toml", "zenoh.json5"] {
+        fs::copy(dir.path().join(file), stranger.path().join(file)).unwrap();
+    }
+    let words = ["gateway", "net.toml", "cellar", "--without-key"];
+    let lines = format!("unix:{}/line-", dir.path().display());
+    let text = fs::read_to_string(stranger.path().join("net.toml")).unwrap();
+    fs::write(stranger.path().join("net.toml"), text.replace("unix:line-", &lines)).unwrap();
+    let mut other = Running::start(
+        stranger.path(),
+        "cellar",
+        &[("env"), "RUST_LOG=zenoh=debug"].map(String::from),
+        &words,
+    );
+    let refused = |line: &str| line.contains("Unable to connect") && line.contains("ertificate");
+    other.wait_until(|said| said.lines().any(refused));
+    assert!(!attic.said().contains("gateway cellar is there"), "{}", attic.said());
+    drop(other);
+    let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &[]);
+    attic.finish();
+    cellar.finish();
+    same_bits(dir.path());
+}
+
+#[test]
+fn nodes_join_by_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut text = network(&[("nodes = 4", "nodes = 3"), ("\"ring\"", "\"path\"")]);
+    text += "[links]\nwiring = \"routed\"\n[fleet]\n";
+    for node in 0..3 {
+        let port = free_port();
+        text += &format!(
+            "[[fleet.gateway]]\nname = \"g{node}\"\nnodes = [{node}]\naddress = \"127.0.0.1:{port}\"\n"
+        );
+    }
+    fs::write(dir.path().join("net.toml"), &text).unwrap();
+    let start = |node: u32| {
+        let (id, out) = (node.to_string(), format!("out-{node}"));
+        let words = ["node", "net.toml", "--id", &id, "--silence", LONG, "--out", &out];
+        Running::start(dir.path(), &format!("node-{node}"), &[], &words)
+    };
+    let mut nodes = [0, 1, 2].map(start);
+    nodes.iter_mut().for_each(Running::finish);
+    simulate(dir.path(), "net.toml", "run");
+    let of = |name: &str| states(&dir.path().join(name).join("state.json"));
+    assert_eq!([of("out-0"), of("out-1"), of("out-2")].concat(), of("run"));
+}
+
+#[test]
+fn mistakes_are_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let write = |name: &str, addresses, more| {
+        fs::write(dir.path().join(name), file(&network(&[]), "", addresses, more)).unwrap();
+    };
+    write("net.toml", ["127.0.0.1:1", "127.0.0.1:2"], "");
+    write("nowhere.toml", ["", ""], "");
+    write("odd.toml", ["127.0.0.1:1", "127.0.0.1:2"], "zenoh = \"odd.json5\"");
+    fs::write(dir.path().join("odd.json5"), "{ mode: \"pear\" }").unwrap();
+    for (arguments, what) in [
+        (["gateway", "net.toml", "atic"], "did you mean \"attic\"?"),
+        (["node", "net.toml", "--id=0"], "a node that joins by itself needs a [[fleet.gateway]]"),
+        (["gateway", "missing.toml", "attic"], "cannot read missing.toml"),
+    ] {
+        let output = lopa(dir.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains(what), "{arguments:?}: {}", said(&output));
+    }
+    // What only a session finds out: the ports of its boards are open by then.
+    write("taken.toml", [&taken, "127.0.0.1:2"], "");
+    let _nodes = nodes(dir.path(), LONG, &[]);
+    for (file, status, what) in [
+        ("nowhere.toml", 2, "gateway attic has no address"),
+        ("odd.toml", 2, "odd.json5"),
+        ("taken.toml", 1, taken.as_str()),
+    ] {
+        let output = lopa(dir.path(), &["gateway", file, "attic"]);
+        assert_eq!(output.status.code(), Some(status), "{file}: {}", said(&output));
+        assert!(said(&output).contains(what), "{file}: {}", said(&output));
+    }
+}
+
+/// The page that people follow.
+const PAGE: &str = include_str!("../docs/gateways.md");
+
+/// The blocks of the page in a language.
+fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+    let parts = PAGE.split("\n```").skip(1).step_by(2);
+    parts.filter_map(move |part| part.strip_prefix(language)?.strip_prefix('\n'))
+}
+
+/// The page's file with addresses of this machine.
+fn on_this_machine(file: &str) -> String {
+    let place = |text: String, host: u32| {
+        let from = format!("192.168.1.{host}:7447");
+        assert!(text.contains(&from), "{from}");
+        text.replace(&from, &format!("127.0.0.1:{}", free_port()))
+    };
+    (10..13).fold(file.to_owned(), place)
+}
+
+/// The commands of the page, in order, each with its comment.
+fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let split = |line: &'static str| line.split_once('#').unwrap_or((line, ""));
+    blocks("sh").flat_map(str::lines).map(split).map(|(a, b)| (a.trim(), b.trim()))
+}
+
+#[test]
+#[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
+fn three_gateways_run_from_the_text_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = on_this_machine(blocks("toml").next().unwrap());
+    let mut machines = Vec::new();
+    let mut simulated = Vec::new();
+    for (command, comment) in commands() {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words[..] {
+            // This program is built with it, and the firmware for that target.
+            ["cargo", "install", .., "--path", "lopa-host", "--features", "zenoh"] => {}
+            ["rustup", "target", "add", target] => {
+                assert_eq!(target, lopa_host::chips::EMULATED.target);
+            }
+            ["lopa", "gateway", ..] => {
+                let machine = dir.path().join(comment.replace(' ', "-"));
+                fs::create_dir(&machine).unwrap();
+                fs::write(machine.join("ring.toml"), &file).unwrap();
+                // A machine that is busy with all six boards needs more patience.
+                let words = [&words[1..], &["--silence", LONG]].concat();
+                let running = Running::start(&machine, "gateway", &[], &words);
+                machines.push((machine, running));
+            }
+            ["lopa", "run", ..] => {
+                let (machine, _) = &machines[0];
+                let output = lopa(machine, &words[1..]);
+                assert!(output.status.success(), "{}", said(&output));
+                simulated = states(&machine.join("simulated/state.json"));
+            }
+            // The next test runs them.
+            ["lopa", "node", ..] => {}
+            _ => panic!("no test runs this command: {command}"),
+        }
+    }
+    assert_eq!(machines.len(), 3);
+    let mut learned = Vec::new();
+    for (machine, running) in &mut machines {
+        running.finish();
+        learned.extend(states(&machine.join("learned/state.json")));
+    }
+    assert_eq!(learned, simulated);
+}
+
+#[test]
+fn the_page_is_true_of_a_computer_that_is_a_node() {
+    let dir = tempfile::tempdir().unwrap();
+    let toml: Vec<&str> = blocks("toml").collect();
+    // Boards at their ports are in the same file.
+    let file = format!("{}\n{}", on_this_machine(toml[0]), toml[1]);
+    fs::write(
+        dir.path().join("ring.toml"),
+        file.replace("[4, 5]", "[4, 5, 3]").replace("[2, 3]", "[2]"),
+    )
+    .unwrap();
+    simulate(dir.path(), "ring.toml", "simulated");
+    let commands: Vec<&str> =
+        commands().map(|(command, _)| command).filter(|own| own.starts_with("lopa node")).collect();
+    assert_eq!(commands.len(), 2);
+    let words = |index: usize| commands[index].split_whitespace().skip(1).collect::<Vec<&str>>();
+    let output = lopa(dir.path(), &words(0));
+    assert!(said(&output).contains("with nodes = [3]"), "{}", said(&output));
+    let port = format!("tcp:127.0.0.1:{}", free_port());
+    let listens: Vec<&str> = words(1)
+        .into_iter()
+        .map(|word| if word.starts_with("tcp:") { port.as_str() } else { word })
+        .collect();
+    let mut node = Running::start(dir.path(), "node", &[], &listens);
+    node.wait_until(|said| said.contains(&port));
+}
