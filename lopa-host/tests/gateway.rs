@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::common::fleet::{Running, free_port, states};
 use crate::common::{lopa, network, said};
+use crate::live::client::{Events, get};
 use namespaces::Namespaces;
 use proxy::Proxy;
 
@@ -302,6 +303,50 @@ fn gateways_show_certificates_and_use_only_the_keys_they_may() {
     attic.finish();
     cellar.finish();
     same_bits(dir.path());
+}
+
+#[test]
+fn a_gateway_shows_its_own_nodes_in_a_browser() {
+    let dir = tempfile::tempdir().unwrap();
+    let addresses = loopback();
+    let addresses = addresses.each_ref().map(String::as_str);
+    fs::write(dir.path().join("net.toml"), file(&network(&[]), "", addresses, "")).unwrap();
+    let _nodes = nodes(dir.path(), LONG, &[]);
+    let words = ["gateway", "net.toml", "cellar", "--live", "127.0.0.1:0"];
+    let mut cellar = Running::start(dir.path(), "cellar", &[], &words);
+    let url =
+        |said: &str| Some(said.lines().find_map(|line| line.strip_prefix("live: "))?.to_owned());
+    let url = url(&cellar.wait_until(|said| url(said).is_some())).unwrap();
+    // Its nodes have met each other, not those of the other gateway, of which nothing is known here.
+    let mut events = Events::open(&url, None);
+    let states = |value: &serde_json::Value| value["nodes"]["state"].as_array().cloned();
+    let [elsewhere, learning, done] =
+        ["elsewhere", "learning", "done"].map(serde_json::Value::from);
+    let shown = |state: &serde_json::Value| {
+        Some([&elsewhere, &elsewhere, state, state].map(Clone::clone).to_vec())
+    };
+    while states(&events.next().unwrap().data) != shown(&learning) {}
+    let whole: serde_json::Value = serde_json::from_str(&get(&url, "/state.json").1).unwrap();
+    assert_eq!(whole["nodes"]["why"]["0"], "gateway attic");
+    let (_, metrics) = get(&url, "/metrics");
+    let has = |family: &str, node: u32| {
+        metrics.lines().any(|line| line.starts_with(&format!("{family}{{node=\"{node}\"")))
+    };
+    for family in ["lopa_node_alive", "lopa_node_round"] {
+        assert!([2, 3].iter().all(|node| has(family, *node)), "{metrics}");
+        assert!(![0, 1].iter().any(|node| has(family, *node)), "{metrics}");
+    }
+    // With the other gateway they learn. What was measured is that of the nodes here.
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
+    let (mut finished, mut last) = (false, serde_json::Value::Null);
+    while let Some(event) = events.next() {
+        finished |= states(&event.data) == shown(&done);
+        last = event.data;
+    }
+    assert!(finished);
+    assert_eq!((&last["round"], &last["phase"]), (&60.into(), &"finished".into()));
+    attic.finish();
+    cellar.finish();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 #[path = "live/browser.rs"]
 mod browser;
 #[path = "live/client.rs"]
-mod client;
+pub mod client;
 #[path = "live/scraped.rs"]
 mod scraped;
 

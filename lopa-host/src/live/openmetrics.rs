@@ -118,7 +118,9 @@ pub(super) fn text(about: &About, current: &Current, streams: usize, dropped: u6
 }
 
 fn nodes(text: &mut Text, nodes: &[Node]) {
-    let alive = |node: &Node| Some(f64::from(u8::from(node.state != State::Dead)));
+    // Nothing is claimed about nodes on other machines.
+    let here = |node: &Node| node.state != State::Elsewhere;
+    let alive = |node: &Node| here(node).then(|| f64::from(u8::from(node.state != State::Dead)));
     text.each(("lopa_node_alive", "gauge", "Whether a node is on and replies"), nodes, alive);
     let states = nodes.iter().enumerate().flat_map(|(node, own)| {
         State::ALL.map(|state| {
@@ -128,7 +130,7 @@ fn nodes(text: &mut Text, nodes: &[Node]) {
     });
     let states: Vec<_> = states.collect();
     text.family("lopa_node_state", "stateset", "What a node is doing", &states);
-    let round = |node: &Node| Some(node.round as f64);
+    let round = |node: &Node| here(node).then_some(node.round as f64);
     text.each(("lopa_node_round", "gauge", "Rounds that a node completed"), nodes, round);
     for (place, metric) in Meter::NODE.into_iter().enumerate() {
         let name = format!("lopa_node_{}", metric.name());

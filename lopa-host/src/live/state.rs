@@ -23,11 +23,13 @@ pub enum State {
     Dead,
     /// A number of it is not finite.
     Diverged,
+    /// It is on another machine, which knows more about it.
+    Elsewhere,
 }
 
 impl State {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Learning,
         Self::Waiting,
         Self::Paused,
@@ -35,6 +37,7 @@ impl State {
         Self::Refused,
         Self::Dead,
         Self::Diverged,
+        Self::Elsewhere,
     ];
 
     /// In a word, as in files.
@@ -48,6 +51,7 @@ impl State {
             Self::Refused => "refused",
             Self::Dead => "dead",
             Self::Diverged => "diverged",
+            Self::Elsewhere => "elsewhere",
         }
     }
 
@@ -70,7 +74,7 @@ pub struct Node {
     pub state: State,
     /// Rounds completed, as far as is known.
     pub round: u64,
-    /// Why it does not learn, in words; empty if there is nothing to say.
+    /// Why it does not learn, or where it does, in words; empty if there is nothing to say.
     pub why: String,
     /// What was measured of it.
     pub values: NodeValues,

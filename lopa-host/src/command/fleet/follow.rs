@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use lopa_core::wire::Status;
+use lopa_host::fleet::gateway::Site;
 use lopa_host::fleet::{Client, Overview, Silence};
 use lopa_host::live::{Live, Node, Phase, State};
 use lopa_host::network::LineHealth;
@@ -16,7 +17,10 @@ use crate::command::live::LiveOption;
 /// Boards that are watched.
 pub(super) struct Follow<'p> {
     overview: Overview<'p>,
+    /// All nodes of the network.
     nodes: Vec<Node>,
+    /// Those whose boards are watched, in the order of their statuses.
+    watched: Vec<u32>,
     live: Option<Live>,
     turns: usize,
     /// When a board was last read.
@@ -33,10 +37,11 @@ impl<'p> Follow<'p> {
         file: &Path,
         live: &LiveOption,
     ) -> Result<Self, Failure> {
-        let nodes = prepared.experiment().network.nodes as usize;
+        let nodes = prepared.experiment().network.nodes;
         Ok(Self {
             overview: Overview::new(prepared)?,
-            nodes: vec![Node::new(State::Waiting, 0); nodes],
+            nodes: vec![Node::new(State::Waiting, 0); nodes as usize],
+            watched: (0..nodes).collect(),
             live: live.start(prepared, file)?,
             turns: 0,
             read: None,
@@ -52,7 +57,27 @@ impl<'p> Follow<'p> {
         if live.is_on() { Self::new(prepared, file, live).map(Some) } else { Ok(None) }
     }
 
-    /// Takes the statuses of all boards, and reads more of the one whose turn it is, after a rest: lines are slow, and busy.
+    /// The same for the boards of a gateway. Those of others are elsewhere.
+    pub(super) fn site(
+        prepared: &'p Prepared,
+        file: &Path,
+        live: &LiveOption,
+        site: &Site,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(mut own) = Self::if_live(prepared, file, live)? else { return Ok(None) };
+        own.watched.retain(|node| site.own.nodes.contains(node));
+        for other in site.all.iter().filter(|other| other.name != site.own.name) {
+            for node in &other.nodes {
+                if let Some(node) = own.nodes.get_mut(*node as usize) {
+                    node.state = State::Elsewhere;
+                    node.why = format!("gateway {}", other.name);
+                }
+            }
+        }
+        Ok(Some(own))
+    }
+
+    /// Takes the statuses of the boards that are watched, and reads more of the one whose turn it is, after a rest: lines are slow, and busy.
     pub(super) fn look<'c>(
         &mut self,
         statuses: &[Result<Status, Silence>],
@@ -60,16 +85,18 @@ impl<'p> Follow<'p> {
         lines: Vec<LineHealth>,
         rest: Duration,
     ) {
-        for (node, status) in self.nodes.iter_mut().zip(statuses) {
-            node.reply(status);
+        for (number, status) in self.watched.iter().zip(statuses) {
+            if let Some(node) = self.nodes.get_mut(*number as usize) {
+                node.reply(status);
+            }
         }
-        let count = self.nodes.len().max(1);
+        let count = self.watched.len().max(1);
         let turn = self.turns % count;
         let rested = self.read.is_none_or(|read| read.elapsed() >= rest);
         self.turns += usize::from(rested);
         if rested
             && statuses.get(turn).is_some_and(Result::is_ok)
-            && let Some(client) = client(turn as u32)
+            && let Some(client) = self.watched.get(turn).and_then(|number| client(*number))
         {
             self.read(client);
             self.read = Some(Instant::now());

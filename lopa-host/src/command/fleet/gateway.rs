@@ -11,6 +11,7 @@ use lopa_core::wire::Status;
 use lopa_host::config::Experiment;
 use lopa_host::fleet::gateway::{Boards, GatewayError, Joined, Site};
 use lopa_host::fleet::{Client, Connected, Emulated, Layout, Silence, Switchboard, patient};
+use lopa_host::live::Phase;
 use lopa_host::model::Model;
 use lopa_host::network::Faults;
 use lopa_host::report::Outputs;
@@ -18,10 +19,14 @@ use lopa_host::run::{Prepared, seal};
 
 use super::Source;
 use super::emulate::{probability, seconds};
+use super::follow::Follow;
 use super::hardware::write_states;
 use super::progress::Progress;
+use crate::command::live::LiveOption;
 use crate::command::{Failure, complete, inputs, interrupts, print, refuse_inputs, tell};
 
+/// What is written.
+const RESULTS: [&str; 2] = ["state.json", Model::FILE];
 /// How often the status of boards is requested.
 const LOOK: Duration = Duration::from_millis(500);
 /// Seconds before a silent neighbour is given up, where boards are not real: those have their own times.
@@ -41,7 +46,7 @@ pub(super) const SILENCE: f64 = 10.0;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  lopa gateway ring.toml attic\n  lopa gateway ring.toml attic --out learned\n  \
-                  lopa gateway ring.toml attic --emulate\n  lopa gateway ring.toml attic --zenoh zenoh.json5\n\n\
+                  lopa gateway ring.toml attic --emulate\n  lopa gateway ring.toml attic --live\n  lopa gateway ring.toml attic --zenoh zenoh.json5\n\n\
                   Exit status: 0 all nodes have finished, 1 stopped or failed, 2 bad usage or input."
 )]
 pub(crate) struct GatewayCommand {
@@ -55,7 +60,7 @@ pub(crate) struct GatewayCommand {
     #[command(flatten)]
     service: Service,
     /// Forward frames without the key that the file names. Progress is not shown, and only Ctrl-C ends it.
-    #[arg(long, conflicts_with_all = ["emulate", "out"])]
+    #[arg(long, conflicts_with_all = ["emulate", "out", "live"])]
     without_key: bool,
     /// Emulated boards: seconds after which a silent neighbour is given up [default: 10].
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "emulate")]
@@ -79,6 +84,8 @@ pub(super) struct Service {
     /// Damage frames that nodes here receive with this probability. It changes no bit.
     #[arg(long, value_name = "PROBABILITY", value_parser = probability)]
     corrupt: Option<f32>,
+    #[command(flatten)]
+    live: LiveOption,
 }
 
 impl From<GatewayError> for Failure {
@@ -108,15 +115,17 @@ impl GatewayCommand {
         let experiment = settled(&self.file)?;
         let seal = if self.without_key { None } else { Some(seal(&experiment)?) };
         let site = Site::new(&experiment, &self.file, &self.name, seal)?;
-        let results = self.service.results(&self.file, &experiment)?;
+        self.service.check(&self.file, &experiment)?;
+        let needed = self.emulate || self.service.needs_data();
+        let prepared = needed.then(|| complete(experiment.clone())).transpose()?;
+        let mut duties = self.service.duties(&self.file, prepared.as_ref(), &site)?;
         let stop = interrupts()?;
-        if !self.emulate {
+        let Some(prepared) = prepared.as_ref().filter(|_| self.emulate) else {
             let mut boards = Connected::open_site(&experiment, &site, self.service.faults())?;
-            return self.service.run(&experiment, &site, &mut boards, results.as_ref(), stop);
-        }
-        let prepared = complete(experiment.clone())?;
+            return self.service.run(&experiment, &site, &mut boards, &mut duties, stop);
+        };
         let silence = Duration::from_secs_f64(self.silence.unwrap_or(SILENCE));
-        let layout = Layout::new(&prepared, Some(Wiring::Routed), patient(silence, true))?;
+        let layout = Layout::new(prepared, Some(Wiring::Routed), patient(silence, true))?;
         let image = self.source.program(&layout.board)?;
         let faults = Some(self.service.faults());
         let mut boards = Emulated::new(&image, &layout.blobs, faults).map_err(Failure::run)?;
@@ -125,14 +134,54 @@ impl GatewayCommand {
         for node in &site.own.nodes {
             boards.start(*node).map_err(Failure::run)?;
         }
-        self.service.watch(&experiment, &site, &mut joined, &mut boards, results.as_ref(), stop)
+        watch(&experiment, &site, &mut joined, &mut boards, &mut duties, stop)
     }
 }
 
-/// Where results go, and what they need.
-pub(super) struct Target {
-    prepared: Prepared,
-    outputs: Outputs,
+/// What a gateway does with what its nodes have learned.
+#[derive(Default)]
+pub(super) struct Duties<'p> {
+    /// Writes it.
+    target: Option<(&'p Prepared, Outputs)>,
+    /// Shows it.
+    follow: Option<Follow<'p>>,
+}
+
+impl Duties<'_> {
+    /// Writes what the nodes here have learned.
+    fn write(&self, boards: &mut dyn Boards, nodes: &[u32]) -> Result<(), Failure> {
+        let Some((prepared, outputs)) = &self.target else { return Ok(()) };
+        let mut readings = Vec::new();
+        for node in nodes {
+            let Some(client) = boards.host(*node) else { continue };
+            readings.push((*node, client.reading().map_err(Failure::run)?));
+        }
+        write_states(prepared, &readings, outputs)
+    }
+
+    /// Shows the statuses of the nodes here.
+    fn show(&mut self, boards: &mut dyn Boards, statuses: &[Result<Status, Silence>]) {
+        if let Some(follow) = &mut self.follow {
+            // Losses on the way from other gateways are not known here: they are estimated.
+            follow.look(statuses, |node| boards.host(node), Vec::new(), Duration::ZERO);
+        }
+    }
+
+    /// All nodes have finished.
+    fn finish(&mut self, boards: &mut dyn Boards, nodes: &[u32], rounds: u64) {
+        let Some(follow) = &mut self.follow else { return };
+        for node in nodes {
+            boards.host(*node).into_iter().for_each(|client| follow.read(client));
+        }
+        follow.finish(rounds);
+    }
+
+    /// It was stopped before.
+    fn stop(&self) {
+        if let Some(follow) = &self.follow {
+            follow.end(Phase::Stopped, "The gateway was stopped.");
+        }
+    }
 }
 
 impl Service {
@@ -141,17 +190,31 @@ impl Service {
         (Faults { drop, corrupt, ..Faults::NONE }, 1)
     }
 
-    /// Checks, before anything runs, that results can be written.
-    pub(super) fn results(
+    /// Checks, before anything is read, that results would not replace inputs.
+    pub(super) fn check(&self, file: &Path, experiment: &Experiment) -> Result<(), Failure> {
+        let inputs = inputs(file, experiment);
+        self.out.iter().try_for_each(|out| refuse_inputs(out, &RESULTS, &inputs))
+    }
+
+    /// Whether it needs the data that the file names.
+    pub(super) const fn needs_data(&self) -> bool {
+        self.out.is_some() || self.live.is_on()
+    }
+
+    /// Prepares, before anything runs, what is to be written and shown.
+    pub(super) fn duties<'p>(
         &self,
         file: &Path,
-        experiment: &Experiment,
-    ) -> Result<Option<Target>, Failure> {
-        let Some(out) = &self.out else { return Ok(None) };
-        let files = ["state.json", Model::FILE];
-        refuse_inputs(out, &files, &inputs(file, experiment))?;
-        let outputs = Outputs::for_files(out, &files).map_err(Failure::input)?;
-        Ok(Some(Target { prepared: complete(experiment.clone())?, outputs }))
+        prepared: Option<&'p Prepared>,
+        site: &Site,
+    ) -> Result<Duties<'p>, Failure> {
+        let Some(prepared) = prepared else { return Ok(Duties::default()) };
+        let outputs = self.out.as_ref().map(|out| Outputs::for_files(out, &RESULTS));
+        let outputs = outputs.transpose().map_err(Failure::input)?;
+        Ok(Duties {
+            target: outputs.map(|outputs| (prepared, outputs)),
+            follow: Follow::site(prepared, file, &self.live, site)?,
+        })
     }
 
     /// Joins the boards of a site with the others.
@@ -173,101 +236,92 @@ impl Service {
         experiment: &Experiment,
         site: &Site,
         boards: &mut dyn Boards,
-        target: Option<&Target>,
+        duties: &mut Duties<'_>,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
         let mut joined = self.join(experiment, site, boards.switch())?;
-        self.watch(experiment, site, &mut joined, boards, target, stop)
-    }
-
-    /// Stays until the nodes of all gateways have finished.
-    fn watch(
-        &self,
-        experiment: &Experiment,
-        site: &Site,
-        joined: &mut Joined,
-        boards: &mut dyn Boards,
-        target: Option<&Target>,
-        stop: &AtomicBool,
-    ) -> Result<(), Failure> {
-        let (name, nodes) = (&site.own.name, &site.own.nodes);
-        tell(format_args!(
-            "gateway {name}: nodes {nodes:?}, keys {}; Ctrl-C stops it",
-            site.keys.all()
-        ));
-        let (mut sorted, rounds) = (nodes.clone(), experiment.run.iterations);
-        sorted.sort_unstable();
-        let mut bars = Progress::of(sorted, rounds);
-        let (mut woken, mut reported) = (BTreeSet::new(), false);
-        while !stop.load(Ordering::Relaxed) {
-            joined.news().into_iter().for_each(|news| bars.tell(&news));
-            if site.seal.is_none() {
-                boards.reopen();
-                std::thread::sleep(LOOK);
-                continue;
-            }
-            let statuses = boards.look();
-            for (node, status) in &statuses {
-                // Paused by a gateway that was stopped, or by hand before this one began.
-                let paused = |status: &Status| status.paused;
-                if status.as_ref().is_ok_and(paused) && woken.insert(*node) {
-                    // One that does not answer now is tried again at the next look.
-                    let started = boards.host(*node).map(Client::start);
-                    if !matches!(started, Some(Ok(_))) {
-                        woken.remove(node);
-                    }
-                }
-            }
-            let done = |(_, status): &(u32, Result<Status, Silence>)| {
-                status.as_ref().is_ok_and(|status| status.round >= status.rounds)
-            };
-            let all = statuses.iter().all(done);
-            let answer = statuses.iter().all(|(_, status)| status.is_ok());
-            bars.show(&statuses.into_iter().map(|(_, status)| status).collect::<Vec<_>>(), &[]);
-            if all && !reported {
-                target.map_or(Ok(()), |target| write(target, boards, nodes))?;
-                joined.finish(site)?;
-                reported = true;
-            } else if !all && reported && answer {
-                // They have met nodes that have not finished: what was written is not the last word.
-                joined.resume(site)?;
-                reported = false;
-            }
-            if all && joined.all_finished(site) {
-                bars.clear();
-                let frames = boards.switch().passed().frames;
-                return print(&format!("finished: {rounds} rounds, {frames} frames forwarded\n"));
-            }
-            std::thread::sleep(LOOK);
-        }
-        bars.clear();
-        self.leave(site, boards)
-    }
-
-    /// Pauses boards that would otherwise give their neighbours elsewhere up, and learn alone.
-    fn leave(&self, site: &Site, boards: &mut dyn Boards) -> Result<(), Failure> {
-        if site.seal.is_none() {
-            return Err(Failure::run("stopped: the boards here do not reach the others any more"));
-        }
-        for node in &site.own.nodes {
-            if let Some(client) = boards.host(*node) {
-                client.set_patience(Duration::from_secs(2));
-                // One that does not answer cannot be paused.
-                let _ = client.stop();
-            }
-        }
-        Err(Failure::run("stopped: the boards here are paused until the gateway runs again"))
+        watch(experiment, site, &mut joined, boards, duties, stop)
     }
 }
 
-/// Reads the nodes here and writes what they have learned.
-fn write(target: &Target, boards: &mut dyn Boards, nodes: &[u32]) -> Result<(), Failure> {
-    let mut nodes = nodes.to_vec();
+/// Stays until the nodes of all gateways have finished.
+fn watch(
+    experiment: &Experiment,
+    site: &Site,
+    joined: &mut Joined,
+    boards: &mut dyn Boards,
+    duties: &mut Duties<'_>,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let name = &site.own.name;
+    let (mut nodes, rounds) = (site.own.nodes.clone(), experiment.run.iterations);
     nodes.sort_unstable();
-    let mut readings = Vec::new();
-    for node in nodes {
-        let Some(client) = boards.host(node) else { continue };
-        readings.push((node, client.reading().map_err(Failure::run)?));
+    tell(format_args!(
+        "gateway {name}: nodes {nodes:?}, keys {}; Ctrl-C stops it",
+        site.keys.all()
+    ));
+    let mut bars = Progress::of(nodes.clone(), rounds);
+    let (mut woken, mut reported) = (BTreeSet::new(), false);
+    while !stop.load(Ordering::Relaxed) {
+        joined.news().into_iter().for_each(|news| bars.tell(&news));
+        if site.seal.is_none() {
+            boards.reopen();
+            std::thread::sleep(LOOK);
+            continue;
+        }
+        let statuses = boards.look();
+        for (node, status) in &statuses {
+            // Paused by a gateway that was stopped, or by hand before this one began.
+            let paused = |status: &Status| status.paused;
+            if status.as_ref().is_ok_and(paused) && woken.insert(*node) {
+                // One that does not answer now is tried again at the next look.
+                let started = boards.host(*node).map(Client::start);
+                if !matches!(started, Some(Ok(_))) {
+                    woken.remove(node);
+                }
+            }
+        }
+        let done = |(_, status): &(u32, Result<Status, Silence>)| {
+            status.as_ref().is_ok_and(|status| status.round >= status.rounds)
+        };
+        let all = statuses.iter().all(done);
+        let answer = statuses.iter().all(|(_, status)| status.is_ok());
+        let statuses: Vec<_> = statuses.into_iter().map(|(_, status)| status).collect();
+        bars.show(&statuses, &[]);
+        duties.show(boards, &statuses);
+        if all && !reported {
+            duties.write(boards, &nodes)?;
+            joined.finish(site)?;
+            reported = true;
+        } else if !all && reported && answer {
+            // They have met nodes that have not finished: what was written is not the last word.
+            joined.resume(site)?;
+            reported = false;
+        }
+        if all && joined.all_finished(site) {
+            bars.clear();
+            duties.finish(boards, &nodes, rounds);
+            let frames = boards.switch().passed().frames;
+            return print(&format!("finished: {rounds} rounds, {frames} frames forwarded\n"));
+        }
+        std::thread::sleep(LOOK);
     }
-    write_states(&target.prepared, &readings, &target.outputs)
+    bars.clear();
+    duties.stop();
+    leave(site, boards)
+}
+
+/// Pauses boards that would otherwise give their neighbours elsewhere up, and learn alone.
+fn leave(site: &Site, boards: &mut dyn Boards) -> Result<(), Failure> {
+    if site.seal.is_none() {
+        return Err(Failure::run("stopped: the boards here do not reach the others any more"));
+    }
+    for node in &site.own.nodes {
+        if let Some(client) = boards.host(*node) {
+            client.set_patience(Duration::from_secs(2));
+            // One that does not answer cannot be paused.
+            let _ = client.stop();
+        }
+    }
+    Err(Failure::run("stopped: the boards here are paused until the gateway runs again"))
 }

@@ -18,7 +18,7 @@ use lopa_host::run::{Prepared, seal};
 
 use super::emulate::seconds;
 use super::gateway::{SILENCE, Service, settled};
-use crate::command::{Failure, interrupts, progress, tell};
+use crate::command::{Failure, complete, interrupts, progress, tell};
 
 /// Rounds between checkpoints, where the file names none.
 const CHECKPOINT_EVERY: u32 = 100;
@@ -39,7 +39,7 @@ pub(crate) struct NodeCommand {
     #[arg(long)]
     id: u32,
     /// Offer the node's line here, as tcp:HOST:PORT or unix:PATH, instead of joining the others through Zenoh.
-    #[arg(long, value_name = "PORT", conflicts_with_all = ["out", "zenoh", "drop", "corrupt"])]
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["out", "zenoh", "drop", "corrupt", "live"])]
     listen: Option<String>,
     /// Folder in which boots are counted and checkpoints are kept, from which the node continues; needed with a key.
     #[arg(long, value_name = "DIR")]
@@ -154,7 +154,10 @@ impl NodeCommand {
             )));
         }
         let site = Site::new(&experiment, &self.file, &gateway.name, Some(seal(&experiment)?))?;
-        let target = self.service.results(&self.file, &experiment)?;
+        self.service.check(&self.file, &experiment)?;
+        let prepared =
+            self.service.needs_data().then(|| complete(experiment.clone())).transpose()?;
+        let mut duties = self.service.duties(&self.file, prepared.as_ref(), &site)?;
         let folder = tempfile::Builder::new().prefix("lopa").tempdir();
         let folder =
             folder.map_err(|error| Failure::run(format!("no folder for a socket: {error}")))?;
@@ -179,7 +182,7 @@ impl NodeCommand {
             let faults = self.service.faults();
             let served = Connected::open_site(&experiment, &site, faults).map_err(Failure::from);
             let served = served.and_then(|mut boards| {
-                self.service.run(&experiment, &site, &mut boards, target.as_ref(), stop)
+                self.service.run(&experiment, &site, &mut boards, &mut duties, stop)
             });
             left.store(true, Ordering::Relaxed);
             match runs.join() {

@@ -3,7 +3,7 @@
 import { make, number, shape } from "./chart.js";
 import { rising } from "./shared.js";
 
-export const STATES = ["learning", "waiting", "paused", "done", "refused", "dead", "diverged"];
+export const STATES = ["learning", "waiting", "paused", "done", "refused", "dead", "diverged", "elsewhere"];
 const HEIGHT = 400;
 
 /** The colours of losses: from 0.1 % to 10 % and more. */
@@ -138,7 +138,8 @@ export class Network {
   }
 
   values() {
-    return this.mode === "round" ? this.now.round : (this.now.values[this.mode] ?? []);
+    if (this.mode !== "round") return this.now.values[this.mode] ?? [];
+    return this.now.round.map((round, number) => (this.now.state[number] === "elsewhere" ? null : round));
   }
 
   update() {
@@ -151,7 +152,8 @@ export class Network {
       const own = state[number] ?? "waiting";
       group.setAttribute("class", `node ${own}${number === this.chosen ? " chosen" : ""}`);
       group.setAttribute("aria-pressed", String(number === this.chosen));
-      const words = `${this.name(number)}: ${own}, round ${round[number] ?? 0} of ${this.about.rounds}`;
+      const rounds = own === "elsewhere" ? "" : `, round ${round[number] ?? 0} of ${this.about.rounds}`;
+      const words = `${this.name(number)}: ${own}${rounds}`;
       group.setAttribute("aria-label", words);
       title.textContent = words;
       const share = this.about.rounds > 0 ? (100 * (round[number] ?? 0)) / this.about.rounds : 0;

@@ -208,9 +208,10 @@ function details() {
   const state = make("dd", {}, dot, nodes.state[chosen] ?? "unknown");
   const facts = [["State", state]];
   const add = (title, words) => facts.push([title, make("dd", {}, words)]);
-  if (nodes.why[chosen]) add("Why", nodes.why[chosen]);
+  const elsewhere = nodes.state[chosen] === "elsewhere";
+  if (nodes.why[chosen]) add(elsewhere ? "Where" : "Why", nodes.why[chosen]);
   const ahead = nodes.round[chosen] - Math.max(...nodes.round);
-  add("Round", `${number(nodes.round[chosen])} of ${number(about.rounds)}${ahead < 0 ? `, ${number(-ahead)} behind` : ""}`);
+  if (!elsewhere) add("Round", `${number(nodes.round[chosen])} of ${number(about.rounds)}${ahead < 0 ? `, ${number(-ahead)} behind` : ""}`);
   for (const [name, title] of about.values) {
     const value = nodes.values[name]?.[chosen];
     if (value !== null && value !== undefined) add(capital(title), number(value));
@@ -239,7 +240,7 @@ function table() {
   const counters = ["repaired", "corrupt", "epochs"].filter((name) => nodes.counters[name]);
   const head = ["node", "state", "round", ...values.map(([, title]) => title), ...counters];
   const row = (node) => {
-    const cells = [network.name(node).slice(5), nodes.state[node], number(nodes.round[node])];
+    const cells = [network.name(node).slice(5), nodes.state[node], nodes.state[node] === "elsewhere" ? "" : number(nodes.round[node])];
     for (const [name] of values) cells.push(number(nodes.values[name][node]));
     for (const name of counters) cells.push(number(nodes.counters[name][node]));
     return make("tr", {}, ...cells.map((cell) => make("td", {}, cell)));
