@@ -126,15 +126,18 @@ fn a_browser_that_comes_late_or_again_starts_with_everything() {
     let live = live(&prepared, "net.toml");
     live.feed().record(&record(100), Some(7));
     report(&live, 100, &[State::Learning; 4]);
-    let mut events = Events::open(live.url(), None);
-    // Whatever was gathered by then: everything, and what follows.
-    let mut all = events.next().unwrap();
-    while all.data["rows"].as_array().is_none_or(|rows| rows.len() < 11) || all.name == "step" {
-        drop(events);
-        events = Events::open(live.url(), None);
-        all = events.next().unwrap();
-        assert_eq!(all.name, "whole");
+    // One that is there from the start gets it in parts, as it is gathered.
+    let mut early = Events::open(live.url(), None);
+    let (mut rows, mut nodes, mut round) = (0, false, None);
+    while rows < 11 || !nodes || round != Some(100) {
+        let event = early.next().unwrap();
+        rows += event.data["rows"].as_array().map_or(0, Vec::len);
+        nodes |= event.data["nodes"]["state"].is_array();
+        round = event.data["round"].as_u64();
     }
+    let mut events = Events::open(live.url(), None);
+    let all = events.next().unwrap();
+    assert_eq!(all.name, "whole");
     assert_eq!(all.data["nodes"]["state"][3], "learning");
     assert_eq!(all.data["columns"][5]["name"], "repaired");
     assert_eq!(all.data["links"]["lost"][0], 0.01);
