@@ -325,7 +325,9 @@ fn a_gateway_shows_its_own_nodes_in_a_browser() {
     let shown = |state: &serde_json::Value| {
         Some([&elsewhere, &elsewhere, state, state].map(Clone::clone).to_vec())
     };
-    while states(&events.next().unwrap().data) != shown(&learning) {}
+    let met = |states: &Vec<serde_json::Value>| states[2..] == [learning.clone(), learning.clone()];
+    let now = std::iter::from_fn(|| events.next()).find_map(|e| states(&e.data).filter(met));
+    assert_eq!(now, shown(&learning));
     let whole: serde_json::Value = serde_json::from_str(&get(&url, "/state.json").1).unwrap();
     assert_eq!(whole["nodes"]["why"]["0"], "gateway attic");
     let (_, metrics) = get(&url, "/metrics");
