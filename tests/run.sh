@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Optional features of lopa-core for chips: those that change bytes or bits, and are therefore tested; then all.
-changing=(encrypt integer micromath)
+changing=(codec encrypt integer micromath)
 features=("${changing[@]}" defmt fast)
 targets=(thumbv6m-none-eabi thumbv7em-none-eabihf thumbv8m.main-none-eabihf riscv32imc-unknown-none-elf)
 boards=(nrf52840-dk nucleo-l476rg pico pico-2)

@@ -39,6 +39,7 @@ const _: () = {
     formatted::<codec::Ledger<'_>>();
     formatted::<codec::Ledgers<[i32; 2], [i32; 2]>>();
     formatted::<codec::OutOfRange>();
+    formatted::<codec::Outgoing<'_>>();
     formatted::<codec::Pull>();
     formatted::<codec::Share>();
     formatted::<draw::Draws>();
@@ -99,6 +100,7 @@ const _: () = {
     formatted::<wire::Ask>();
     formatted::<wire::Body<Bytes>>();
     formatted::<wire::Cause>();
+    formatted::<wire::Changes<'_>>();
     formatted::<wire::Counters>();
     formatted::<wire::Data<Bytes>>();
     formatted::<wire::Floats<'_>>();

@@ -101,7 +101,7 @@ impl Fleet {
     pub fn linked<const WINDOW: usize, const VALUES: usize>(
         &self,
         linking: Linking,
-    ) -> LinkedNetwork<Quadratic<'static>, WINDOW, VALUES> {
+    ) -> LinkedNetwork<QuadraticNode, WINDOW, VALUES> {
         LinkedNetwork::new(self.nodes(), &self.topology.metropolis(), self.rounds, linking).unwrap()
     }
 }
@@ -152,7 +152,7 @@ impl Fleet {
 pub const VALUES: usize = 8;
 
 /// A network with room for chunks of four elements.
-pub type Network = LinkedNetwork<Quadratic<'static>, 3, VALUES>;
+pub type Network = LinkedNetwork<QuadraticNode, 3, VALUES>;
 
 /// An hour of simulated time, far more than any test needs.
 pub const LONG: Micros = 3_600_000_000;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fuzzing::crc;
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
+use lopa_core::codec::Codec;
 use lopa_core::draw::Draws;
 use lopa_core::node::{Config, Scheme, Variable};
 use lopa_core::problem::Dimensions;
@@ -223,19 +224,20 @@ impl Book {
     }
 }
 
-const REASONS: [Reason; 9] = [
+const REASONS: [Reason; 10] = [
     Reason::Problem,
     Reason::OuterDimension,
     Reason::InnerDimension,
     Reason::Scheme,
     Reason::Math,
     Reason::Chunk,
+    Reason::Codec,
     Reason::Configuration,
     Reason::Weight,
     Reason::DuplicateNode,
 ];
 
-const CAUSES: [Cause; 19] = [
+const CAUSES: [Cause; 20] = [
     Cause::NoBlob,
     Cause::Version,
     Cause::Length,
@@ -255,6 +257,7 @@ const CAUSES: [Cause; 19] = [
     Cause::Settings,
     Cause::Key,
     Cause::Boot,
+    Cause::Codec,
 ];
 
 const VARIABLES: [Variable; 5] = [
@@ -367,9 +370,12 @@ fn messages() -> BTreeMap<&'static str, Owned> {
     let data = |round, chunk, acks, values: &[f32]| {
         Body::Data(Data { round, chunk, acks, values: bytes(values) })
     };
+    let coded = |values| Body::Data(Data { round: 300, chunk: 0, acks: acks(300, 1, []), values });
     BTreeMap::from([
         ("data", message(1, 4, epoch, data(300, 1, acks(601, 1, []), &[1.0, -0.75]))),
         ("data-tracking", message(1, 4, 0, data(0, 0, acks(0, 0, []), &[0.5, -2.0, 0.0, 3.0]))),
+        ("data-coded", message(1, 4, epoch, coded(vec![2, 0x97, 1, 31]))),
+        ("data-silent", message(1, 4, epoch, coded(vec![]))),
         ("ack", message(2, 9, epoch, Body::Ack(acks(600, 1, [(1, 3)])))),
         ("hello", message(1, 4, epoch, Body::Hello(hello))),
         (
@@ -386,6 +392,7 @@ fn messages() -> BTreeMap<&'static str, Owned> {
                     round: u64::MAX,
                     next: 0,
                     held: 0,
+                    identity: identity().with_codec(Codec::new(8, -22).unwrap()),
                     ..hello
                 }),
             ),
@@ -496,20 +503,20 @@ fn tags_have_the_numbers_in_the_docs() {
     for (tag, reason) in REASONS.into_iter().enumerate() {
         let refuse = message(1, 0, 0, Body::Refuse(Refuse { to: 2, echo: 3, reason }));
         let bytes = postcard::to_stdvec(&refuse).unwrap();
-        assert_eq!(bytes, [2, 1, 0, 0, 3, 2, 3, tag as u8], "{reason:?}");
+        assert_eq!(bytes, [VERSION, 1, 0, 0, 3, 2, 3, tag as u8], "{reason:?}");
         assert_eq!(bytes, Book::message(&refuse));
     }
     // One more than the last means nothing.
-    assert_eq!(decode(&[2, 1, 0, 0, 3, 2, 3, 9]), Err(MessageError::Malformed));
+    assert_eq!(decode(&[VERSION, 1, 0, 0, 3, 2, 3, 10]), Err(MessageError::Malformed));
     for (tag, cause) in CAUSES.into_iter().enumerate() {
         let trouble = Trouble { cause, needed: 5, found: 6 };
         let answer = Answer::Refused(trouble);
         let reply = message(1, 0, 0, Body::Reply(Reply { tag: 9, answer }));
         let bytes = postcard::to_stdvec(&reply).unwrap();
-        assert_eq!(bytes, [2, 1, 0, 0, 5, 9, 6, tag as u8, 5, 6], "{cause:?}");
+        assert_eq!(bytes, [VERSION, 1, 0, 0, 5, 9, 6, tag as u8, 5, 6], "{cause:?}");
         assert!(!trouble.to_string().is_empty());
     }
-    assert_eq!(decode(&[2, 1, 0, 0, 5, 9, 6, 19, 5, 6]), Err(MessageError::Malformed));
+    assert_eq!(decode(&[VERSION, 1, 0, 0, 5, 9, 6, 20, 5, 6]), Err(MessageError::Malformed));
     let mut asks = vec![Ask::Start, Ask::Stop, Ask::Status, Ask::Counters, Ask::Metrics];
     asks.extend(VARIABLES.map(|variable| Ask::Read { variable, offset: 9 }));
     asks.push(Ask::Checkpoint);
@@ -715,10 +722,10 @@ fn only_messages_of_this_version_are_read() {
 #[test]
 fn unknown_tags_are_malformed() {
     // The bytes before a tag, and the first number that is not a tag.
-    let head = [2, 1, 4, 0];
+    let head = [VERSION, 1, 4, 0];
     for (before, first, after) in [
         (&[][..], 6, &[][..]),              // kinds
-        (&[3, 1, 2], 9, &[]),               // reasons
+        (&[3, 1, 2], 10, &[]),              // reasons
         (&[4, 1, 4, 2], 7, &[]),            // asks
         (&[4, 1, 4, 2, 5], 5, &[0]),        // variables requested
         (&[5, 2], 7, &[]),                  // answers
@@ -737,11 +744,11 @@ fn unknown_tags_are_malformed() {
     // And the last valid ones.
     let hello = [&[2, 1, 2, 3, 1, 1, 1][..], &[0; 17]].concat();
     for bytes in [
-        &[3, 1, 2, 8][..],
+        &[3, 1, 2, 9][..],
         &[4, 1, 4, 2, 6],
         &[4, 1, 4, 2, 5, 4, 0],
         &[5, 2, 5, 4, 0, 0],
-        &[5, 2, 6, 16, 0, 0],
+        &[5, 2, 6, 19, 0, 0],
         &hello,
     ] {
         assert!(decode(&[&head, bytes].concat()).is_ok(), "{bytes:02x?}");
@@ -763,7 +770,7 @@ fn unknown_tags_are_malformed() {
 #[test]
 fn wrong_lengths_are_malformed() {
     let data = |len: &[u8], rest: usize| {
-        [&[2, 1, 4, 0, 0, 7, 1, 15, 3, 0], len, &vec![0x3f; rest]].concat()
+        [&[VERSION, 1, 4, 0, 0, 7, 1, 15, 3, 0], len, &vec![0x3f; rest]].concat()
     };
     assert!(decode(&data(&[8], 8)).is_ok());
     for (len, rest) in [
@@ -776,13 +783,14 @@ fn wrong_lengths_are_malformed() {
         assert_eq!(decode(&data(len, rest)), Err(MessageError::Malformed), "{len:02x?}");
     }
     // Four acknowledgements are read, five are not.
-    let ack =
-        |count: u8| [&[2, 1, 4, 0, 1, 15, 3, count][..], &vec![2; 2 * usize::from(count)]].concat();
+    let ack = |count: u8| {
+        [&[VERSION, 1, 4, 0, 1, 15, 3, count][..], &vec![2; 2 * usize::from(count)]].concat()
+    };
     assert!(decode(&ack(4)).is_ok());
     assert_eq!(decode(&ack(5)), Err(MessageError::Malformed));
     // A number in more bytes than it needs is the same number; one that overflows is malformed.
     let sender =
-        |bytes: &[u8]| decode(&[&[2], bytes, &[4, 0, 1, 0, 0, 0]].concat()).map(|m| m.sender);
+        |bytes: &[u8]| decode(&[&[VERSION], bytes, &[4, 0, 1, 0, 0, 0]].concat()).map(|m| m.sender);
     assert_eq!(sender(&[0x81, 0x80, 0x80, 0x80, 0x00]), Ok(1));
     assert_eq!(sender(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok(u32::MAX));
     assert_eq!(sender(&[0xff, 0xff, 0xff, 0xff, 0x1f]), Err(MessageError::Malformed));

@@ -71,6 +71,12 @@ impl Block {
         1 + (len * bits.count() as usize).div_ceil(8)
     }
 
+    /// The length of this block in bytes.
+    #[must_use]
+    pub fn written(&self, bits: Bits) -> usize {
+        if self.is_silent() { 1 } else { Self::bytes(bits, self.len.into()) }
+    }
+
     /// Writes the block and returns its length in bytes; `None` if it does not fit.
     #[must_use]
     pub fn write(&self, bits: Bits, out: &mut [u8]) -> Option<usize> {

@@ -3,11 +3,13 @@
 //!
 //! | words | what |
 //! |---|---|
-//! | 1 | bits; plus 256 times the exponent of the unit, as a byte; plus 65,536 if the next round opens an epoch |
+//! | 1 | the [codec](Codec::identity); plus 65,536 if the next round opens an epoch |
 //! | 2n | what neighbours know of x, and the gap of x |
 //! | 2n | the same of y, with gradient tracking only |
 //! | 1 | CRC-32 (ISO HDLC) of these words before |
 
+#[cfg(doc)]
+use super::Codec;
 use super::{CodedNode, Integers, Ledgers};
 use crate::checkpoint::{self, CheckpointError};
 use crate::node::Scheme;

@@ -51,7 +51,8 @@
 //!
 //! A block of 32 elements takes 33 bytes with 8 bits, 17 with 4 and 13 with 3; floats take 128.
 //!
-//! A [`CodedNode`] is a node that mixes in this way, within one process: exchanges still send floats.
+//! A [`CodedNode`] is a node that mixes in this way. With the feature `codec`, an [`Exchange`](crate::exchange::Exchange)
+//! drives it over links.
 //!
 //! Two bits, so -1, 0 and 1, are refused: the network diverges, because what Q leaves out grows faster than it is sent.
 
@@ -60,6 +61,7 @@ mod checkpoint;
 mod grid;
 mod ledger;
 mod node;
+mod outgoing;
 
 pub use block::{BLOCK, Block};
 pub use checkpoint::checkpoint_len;
@@ -67,6 +69,8 @@ pub(crate) use checkpoint::vectors;
 pub use grid::{Grid, LIMIT};
 pub use ledger::{Ledger, OutOfRange, Pull, Share};
 pub use node::{CodedGtNode, CodedLgNode, CodedNeighbour, CodedNode, Integers, Ledgers};
+pub use outgoing::Outgoing;
+pub(crate) use outgoing::part;
 
 /// How vectors travel: the bits per difference, and the unit of x.
 ///
@@ -151,9 +155,34 @@ impl Codec {
         self.bits
     }
 
-    /// The codec as a number, for checkpoints: bits, plus 256 times the exponent of the unit as a byte.
-    pub(crate) const fn identity(self) -> u32 {
-        self.bits.count() | ((self.unit as u8 as u32) << 8)
+    /// The codec as a number of ten bits, for greetings and checkpoints: 1, 2 or 3 for 3, 4 or 8 bits, plus 4 times the exponent
+    /// of the unit as a byte. It is never 0, which stands for floats.
+    #[must_use]
+    pub const fn identity(self) -> u32 {
+        let bits = match self.bits {
+            Bits::Three => 1,
+            Bits::Four => 2,
+            Bits::Eight => 3,
+        };
+        bits | ((self.unit as u8 as u32) << 2)
+    }
+
+    /// The codec with this number; `None` for floats, and if there is no such codec.
+    #[must_use]
+    pub const fn from_identity(identity: u32) -> Option<Self> {
+        let bits = match identity & 3 {
+            1 => 3,
+            2 => 4,
+            3 => 8,
+            _ => return None,
+        };
+        if identity >= 1 << 10 {
+            return None;
+        }
+        match Self::new(bits, (identity >> 2) as u8 as i8) {
+            Ok(codec) => Some(codec),
+            Err(_) => None,
+        }
     }
 
     /// The grid of x.
@@ -218,6 +247,19 @@ mod tests {
             let bits = Codec::new(bits, 20).unwrap().bits();
             assert_eq!(bits.most(), most);
         }
+    }
+
+    #[test]
+    fn numbers_of_codecs_read_back() {
+        let mut found = 0;
+        for identity in 0..1 << 12 {
+            if let Some(codec) = Codec::from_identity(identity) {
+                assert_eq!(codec.identity(), identity);
+                found += 1;
+            }
+        }
+        assert_eq!(found, 3 * 81);
+        assert_eq!(Codec::from_identity(u32::MAX), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A node whose vectors travel in few bits.
 
-use super::{BLOCK, Block, Codec, Grid, Ledger, Pull, Share};
+use super::outgoing::{Outgoing, Vector};
+use super::{BLOCK, Codec, Grid, Ledger, Pull, Share, part};
 use crate::epoch::Epoch;
 use crate::node::{
     Config, GtNode, LgNode, Node, NodeError, Phase, Scheme, Scratch, State, Variable,
@@ -181,11 +182,11 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
     /// They stay the same until [`CodedNode::mix`] has mixed them.
     pub fn changes(&self, x: &mut [i32], y: &mut [i32]) {
         for (at, x) in x.chunks_mut(BLOCK).enumerate() {
-            fill(x, &self.outer_changes(at.saturating_mul(BLOCK)));
+            fill(x, &self.outgoing().x_changes(at.saturating_mul(BLOCK)));
         }
         if self.tracking() {
             for (at, y) in y.chunks_mut(BLOCK).enumerate() {
-                fill(y, &self.direction_changes(at.saturating_mul(BLOCK)));
+                fill(y, &self.outgoing().y_changes(at.saturating_mul(BLOCK)));
             }
         }
     }
@@ -206,12 +207,12 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         };
         let outer = self.node.state().x.len();
         let to = from.saturating_add(BLOCK).min(outer);
-        let (grid, changes) = (self.codec.outer(), self.outer_changes(from));
+        let (grid, changes) = (self.codec.outer(), self.outgoing().x_changes(from));
         let Ledgers { x_known, x_gap, .. } = &mut self.ledgers;
         let x_gap = settle(grid, [x_known.as_mut(), x_gap.as_mut()], from, &changes, x_pull);
         let Some(x_gap) = x_gap else { return Err(self.leave(Variable::Outer)) };
         let y_gap = if self.node.scheme() == Scheme::GradientTracking {
-            let (grid, changes) = (self.direction_grid(), self.direction_changes(from));
+            let (grid, changes) = (self.direction_grid(), self.outgoing().y_changes(from));
             let Ledgers { y_known, y_gap, .. } = &mut self.ledgers;
             settle(grid, [y_known.as_mut(), y_gap.as_mut()], from, &changes, y_pull)
         } else {
@@ -239,7 +240,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         }
         let (needed, neighbours) = (self.node.state().x.len(), neighbours.into_iter());
         while let Phase::Mixing { next } = self.node.phase() {
-            let (own_x, own_y) = (self.outer_changes(next), self.direction_changes(next));
+            let (own_x, own_y) = (self.outgoing().x_changes(next), self.outgoing().y_changes(next));
             let (mut x_pull, mut y_pull) = (Pull::NONE, Pull::NONE);
             for CodedNeighbour { share, x, y } in neighbours.clone() {
                 let found = x.len();
@@ -314,26 +315,18 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         self.codec.direction(self.node.config().steps.alpha())
     }
 
-    /// The changes of x from an element on.
-    fn outer_changes(&self, from: usize) -> [i32; BLOCK] {
-        self.changes_of(self.codec.outer(), self.state().x, self.ledgers.x_known.as_ref(), from)
-    }
-
-    /// The changes of y from an element on.
-    fn direction_changes(&self, from: usize) -> [i32; BLOCK] {
-        self.changes_of(self.direction_grid(), self.state().y, self.ledgers.y_known.as_ref(), from)
-    }
-
-    fn changes_of(&self, grid: Grid, values: &[f32], known: &[i32], from: usize) -> [i32; BLOCK] {
-        let (values, known) = (part(values, from), part(known, from));
-        if !self.opening {
-            return Block::quantise(self.codec.bits(), grid, values, known).changes();
+    /// What the node sends in this round.
+    #[must_use]
+    pub fn outgoing(&self) -> Outgoing<'_> {
+        let (State { x, y, .. }, ledgers) = (self.node.state(), &self.ledgers);
+        let (outer, direction) = (self.codec.outer(), self.direction_grid());
+        let vector = |grid, values, known| Vector { grid, values, known };
+        Outgoing {
+            codec: self.codec,
+            opening: self.opening,
+            x: vector(outer, x, ledgers.x_known.as_ref()),
+            y: self.tracking().then(|| vector(direction, y, ledgers.y_known.as_ref())),
         }
-        let mut changes = [0; BLOCK];
-        for (change, (&value, &known)) in changes.iter_mut().zip(values.iter().zip(known)) {
-            *change = grid.number(value).wrapping_sub(known);
-        }
-        changes
     }
 
     /// Neighbours know nothing.
@@ -373,13 +366,6 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
             error => error,
         }
     }
-}
-
-/// At most a block of a vector, from an element on.
-fn part<A>(vector: &[A], from: usize) -> &[A] {
-    let from = from.min(vector.len());
-    let to = from.saturating_add(BLOCK).min(vector.len());
-    vector.get(from..to).unwrap_or(&[])
 }
 
 /// At most a block of a vector, with zeros behind its end.

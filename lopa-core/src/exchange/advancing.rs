@@ -4,6 +4,7 @@ use super::neighbour::Neighbour;
 use super::session::Session;
 use super::settings::Micros;
 use super::{Learner, Step};
+use crate::codec::{BLOCK, Outgoing, Pull, Share, part};
 use crate::node::{NodeError, Phase};
 use crate::vector::add_gap;
 
@@ -61,7 +62,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             }
             match self.mix(learner) {
                 Ok(()) => {}
-                Err(NodeError::Diverged(_)) => continue,
+                Err(NodeError::Diverged(_) | NodeError::Range(_)) => continue,
                 Err(_) => {
                     self.out = true;
                     return Step::Mismatch;
@@ -94,13 +95,22 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             _ => 0,
         };
         let base = state.round.saturating_mul(self.chunks).saturating_add(done);
-        state.epoch == self.epoch
+        let travels = !self.coded()
+            || learner.outgoing().is_some_and(|outgoing| {
+                outgoing.codec().identity() == self.settings.identity.codec()
+                    && outgoing.is_opening() == self.bits(state.round).is_none()
+            });
+        travels
+            && state.epoch == self.epoch
             && base == self.base
             && state.x.len() as u64 == u64::from(self.settings.identity.outer)
     }
 
     /// Mixes the chunk at the base, piece by piece.
     fn mix<L: Learner + ?Sized>(&self, learner: &mut L) -> Result<(), NodeError> {
+        if self.coded() {
+            return self.mix_changes(learner);
+        }
         let elements = self.elements(self.base);
         let len = elements.len();
         let mut done = 0;
@@ -128,6 +138,44 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             done += size;
         }
         Ok(())
+    }
+
+    /// The same for a node whose vectors travel in few bits, block by block.
+    fn mix_changes<L: Learner + ?Sized>(&self, learner: &mut L) -> Result<(), NodeError> {
+        let len = self.elements(self.base).len();
+        let mut done = 0;
+        while done < len {
+            let outgoing = learner.outgoing().ok_or(NodeError::OutOfTurn)?;
+            let [x_pull, y_pull] = self.pulls(&outgoing, done);
+            learner.mix_changes(&x_pull, &y_pull)?;
+            done += BLOCK;
+        }
+        Ok(())
+    }
+
+    /// The pulls on the block of x, and of y, that begins with element `done` of the chunk at the base. Not generic, so that
+    /// a program contains it once.
+    #[inline(never)]
+    fn pulls(&self, outgoing: &Outgoing<'_>, done: usize) -> [Pull; 2] {
+        let elements = self.elements(self.base);
+        let len = elements.len();
+        let from = elements.start.saturating_add(done);
+        let (own_x, own_y) = (outgoing.x_changes(from), outgoing.y_changes(from));
+        let mut pulls = [Pull::NONE, Pull::NONE];
+        let [x_pull, y_pull] = &mut pulls;
+        let each = self.neighbours.iter().zip(&self.values);
+        for (neighbour, slots) in each.filter(|(n, _)| n.met()) {
+            // It was checked at the start.
+            let Some(share) = Share::of(neighbour.peer.weight) else { continue };
+            let values = slots.get(Self::slot(self.base)).map_or(&[][..], |slot| &slot[..]);
+            let (x, y) = values.split_at_checked(len).unwrap_or((values, &[]));
+            x_pull.add(share, &outgoing.x_received(part(x, done)), &own_x);
+            if self.tracking() {
+                let y = y.get(..len).unwrap_or(y);
+                y_pull.add(share, &outgoing.y_received(part(y, done)), &own_y);
+            }
+        }
+        pulls
     }
 
     /// While a round waits for a neighbour's chunk, repeats the acknowledgement with growing pauses: the last one may have

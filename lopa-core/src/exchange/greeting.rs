@@ -4,7 +4,7 @@ use super::neighbour::{Neighbour, Standing};
 use super::session::{Session, bump};
 use super::settings::Micros;
 use crate::epoch::Epoch;
-use crate::wire::{Body, Floats, Hello, Message, Reason, Refuse};
+use crate::wire::{Body, Hello, Message, Reason, Refuse, Values};
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
     Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
@@ -65,7 +65,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// Handles a greeting that echoes the current challenge.
     fn proven(&mut self, at: usize, message: &Message<&[u8]>, hello: &Hello, now: Micros) {
         let Message { session, epoch: number, .. } = *message;
-        let most = self.sent_up_to();
+        let (most, coded) = (self.sent_up_to(), self.coded());
         let beyond = |round: u64| {
             round > self.settings.rounds || round.saturating_mul(self.chunks) > u64::MAX / 2
         };
@@ -107,6 +107,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         let torn = if same {
             theirs != self.epoch
                 || hello.start != self.start
+                // Its first round may travel in another way.
+                || (coded && hello.resumed != self.resumed)
                 || n.contradicts(hello.next, hello.held, most)
         } else if later {
             hello.resumed
@@ -164,7 +166,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     }
 
     /// The next refusal or greeting to be sent on a link.
-    pub(super) fn greeting(&mut self, link: usize, now: Micros) -> Option<Body<Floats<'static>>> {
+    pub(super) fn greeting(&mut self, link: usize, now: Micros) -> Option<Body<Values<'static>>> {
         if let Some((_, to, echo)) = self.refuse_twin.take_if(|(at, ..)| *at == link) {
             return Some(Body::Refuse(Refuse { to, echo, reason: Reason::DuplicateNode }));
         }

@@ -110,6 +110,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// Joins an epoch: every neighbour that counts is greeted again.
     pub(super) fn join(&mut self, epoch: Epoch, start: u64, now: Micros) {
         (self.epoch, self.start, self.resumed, self.restart) = (epoch, start, false, true);
+        self.opening = self.coded();
         (self.round, self.computed) = (start, false);
         self.base = start.saturating_mul(self.chunks);
         bump(&mut self.counters.epochs);

@@ -71,6 +71,9 @@ pub use settings::{Micros, Peer, Settings, SettingsError, Timing};
 use session::{Session, bump};
 use starting::Start;
 
+#[cfg(feature = "codec")]
+use crate::codec::{CodedNode, Integers};
+use crate::codec::{Outgoing, Pull};
 use crate::epoch::Epoch;
 use crate::node::{Divergence, Node, NodeError, Phase, State};
 use crate::oracles::Evaluations;
@@ -91,6 +94,19 @@ pub trait Learner {
     /// # Errors
     /// See [`Node::mix`].
     fn mix(&mut self, x_gap: &[f32], y_gap: &[f32]) -> Result<(), NodeError>;
+    /// What it sends in this round, if its vectors travel in few bits; `None` if they travel as floats. Without the feature
+    /// `codec` it is not called.
+    fn outgoing(&self) -> Option<Outgoing<'_>> {
+        None
+    }
+    /// Called instead of [`Learner::mix`] if vectors travel in few bits: see [`CodedNode::mix`](crate::codec::CodedNode::mix).
+    ///
+    /// # Errors
+    /// See [`CodedNode::mix`](crate::codec::CodedNode::mix); refuses if vectors travel as floats.
+    fn mix_changes(&mut self, x_pull: &Pull, y_pull: &Pull) -> Result<(), NodeError> {
+        let _ = (x_pull, y_pull);
+        Err(NodeError::OutOfTurn)
+    }
     /// See [`Node::restart`].
     fn restart(&mut self, epoch: Epoch, round: u64);
     /// How often each oracle was evaluated. The number of Hessian-vector products shows how many rounds the node has
@@ -114,6 +130,39 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Learner for Node<P, X, T, D
     fn evaluations(&self) -> Evaluations {
         self.evaluations()
     }
+}
+
+#[cfg(feature = "codec")]
+impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers> Learner
+    for CodedNode<P, X, T, D, I, J>
+{
+    fn state(&self) -> State<'_> {
+        self.state()
+    }
+    fn phase(&self) -> Phase {
+        self.phase()
+    }
+    /// Refuses: floats are not what its neighbours send.
+    fn mix(&mut self, _: &[f32], _: &[f32]) -> Result<(), NodeError> {
+        Err(NodeError::OutOfTurn)
+    }
+    fn outgoing(&self) -> Option<Outgoing<'_>> {
+        Some(self.outgoing())
+    }
+    fn mix_changes(&mut self, x_pull: &Pull, y_pull: &Pull) -> Result<(), NodeError> {
+        self.mix(x_pull, y_pull)
+    }
+    fn restart(&mut self, epoch: Epoch, round: u64) {
+        self.restart(epoch, round);
+    }
+    fn evaluations(&self) -> Evaluations {
+        self.node().evaluations()
+    }
+}
+
+/// What an exchange knows of a node's codec. Without the feature it is nothing, and the compiler leaves out what follows from it.
+fn outgoing<L: Learner + ?Sized>(learner: &L) -> Option<Outgoing<'_>> {
+    if cfg!(feature = "codec") { learner.outgoing() } else { None }
 }
 
 /// What to do next. Treat a step that you do not know like [`Step::Wait`].
@@ -209,7 +258,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         now: Micros,
     ) -> Result<(), SettingsError> {
         self.readers.iter_mut().for_each(Unstuffer::reset);
-        let started = self.session.start(settings, peers, &learner.state(), learner.phase(), now);
+        let (state, phase) = (learner.state(), learner.phase());
+        let outgoing = outgoing(learner);
+        let started = self.session.start(settings, peers, &state, phase, outgoing.as_ref(), now);
         if started.is_err() {
             self.session.neighbours.clear();
         }
@@ -269,7 +320,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             return Err(ExchangeError::Buffer { needed: Self::BUFFER, found: out.len() });
         }
         let (state, evaluations) = (learner.state(), learner.evaluations());
-        let written = self.session.transmit(link, &state, &evaluations, now, out);
+        let outgoing = outgoing(learner);
+        let written =
+            self.session.transmit(link, &state, outgoing.as_ref(), &evaluations, now, out);
         // Here the message is no longer on the stack.
         let len = written.and_then(|end| cobs::close(&self.session.settings.seal, out, end));
         if let Some(len) = len {

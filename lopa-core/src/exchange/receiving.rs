@@ -70,13 +70,17 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     fn data(&mut self, link: usize, sender: u32, data: &Data<&[u8]>, now: Micros) {
         let chunk = data.round.saturating_mul(self.chunks).saturating_add(u64::from(data.chunk));
         let vectors = if self.tracking() { 2 } else { 1 };
-        let needed = self.elements(chunk).len().saturating_mul(vectors);
-        let values = wire::floats(data.values);
-        if u64::from(data.chunk) >= self.chunks || data.values.len() != 4 * needed {
+        let len = self.elements(chunk).len();
+        let (bits, values) = (self.bits(data.round), wire::floats(data.values));
+        let sound = match bits {
+            None => data.values.len() == 4 * len.saturating_mul(vectors),
+            Some(bits) => wire::read_changes(bits, vectors, len, data.values, &mut []),
+        };
+        if u64::from(data.chunk) >= self.chunks || !sound {
             bump(&mut self.counters.malformed);
             return;
         }
-        if values.clone().any(|a| !a.is_finite()) {
+        if bits.is_none() && values.clone().any(|a| !a.is_finite()) {
             bump(&mut self.counters.non_finite);
             return;
         }
@@ -89,7 +93,11 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             Some(ahead) if ahead >= WINDOW as u64 => &mut self.counters.early,
             Some(ahead) if neighbour.filled & bit(ahead) == 0 => {
                 if let Some(slot) = slots.get_mut(Self::slot(chunk)) {
-                    slot.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+                    if let Some(bits) = bits {
+                        wire::read_changes(bits, vectors, len, data.values, slot);
+                    } else {
+                        slot.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+                    }
                 }
                 neighbour.filled |= bit(ahead);
                 neighbour.alive_at = now;

@@ -3,6 +3,7 @@
 use super::neighbour::Neighbour;
 use super::settings::Settings;
 use super::starting::{Asked, Start};
+use crate::codec::{Bits, Codec};
 use crate::epoch::Epoch;
 use crate::node::Scheme;
 use crate::wire::{Counters, Trouble};
@@ -28,6 +29,8 @@ pub(super) struct Session<
     pub start: u64,
     /// It booted in this epoch: only nodes that did so in the same round are in step with it.
     pub resumed: bool,
+    /// Round `start` opens the epoch: with a codec, its values travel in full. Always false with floats.
+    pub opening: bool,
     /// The node has not been restarted in the epoch yet.
     pub restart: bool,
     /// The next chunk to mix, counted through all rounds.
@@ -85,6 +88,20 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// The first chunk, counted through all rounds, that cannot have been sent yet.
     pub fn sent_up_to(&self) -> u64 {
         self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks)
+    }
+
+    /// The bits of the changes that travel in a round; `None` if they are values in full. A neighbour may be a round ahead, so
+    /// the round is the message's, not the node's.
+    pub fn bits(&self, round: u64) -> Option<Bits> {
+        if !self.coded() || (self.opening && round == self.start) {
+            return None;
+        }
+        Codec::from_identity(self.settings.identity.codec()).map(Codec::bits)
+    }
+
+    /// Whether vectors travel in few bits: never without the feature, and the compiler then leaves out what depends on it.
+    pub const fn coded(&self) -> bool {
+        cfg!(feature = "codec") && self.settings.identity.codec() != 0
     }
 
     pub fn tracking(&self) -> bool {

@@ -1,5 +1,8 @@
 //! The settings of an exchange.
 
+use crate::codec::BLOCK;
+#[cfg(feature = "codec")]
+use crate::codec::{CodedNode, Integers};
 use crate::math;
 use crate::node::{Node, Scheme};
 use crate::problem::Problem;
@@ -132,6 +135,19 @@ impl Settings {
         }
     }
 
+    /// The same for a node whose vectors travel in few bits.
+    #[cfg(feature = "codec")]
+    #[must_use]
+    pub fn coded<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>(
+        node: &CodedNode<P, X, T, D, I, J>,
+        rounds: u64,
+        chunk: u32,
+        timing: Timing,
+    ) -> Self {
+        let floats = Self::of(node.node(), rounds, chunk, timing);
+        Self { identity: floats.identity.with_codec(node.codec()), ..floats }
+    }
+
     /// The settings of an exchange that has not started.
     pub(super) const VACANT: Self = Self {
         node: 0,
@@ -192,6 +208,15 @@ pub enum SettingsError {
         /// The number of floats it has room for.
         room: usize,
     },
+    /// The settings name another codec than the node has, or the program has none.
+    Codec,
+    /// With a codec, a chunk is neither a number of whole blocks nor the whole vector.
+    Blocks,
+    /// With a codec, a weight is not a multiple of 1/256.
+    Share {
+        /// The neighbour's number.
+        node: u32,
+    },
 }
 
 impl core::fmt::Display for SettingsError {
@@ -225,6 +250,20 @@ impl core::fmt::Display for SettingsError {
                 )
             }
             Self::Chunk { room } => write!(f, "a chunk must have 1 to {room} values, y included"),
+            Self::Codec => write!(
+                f,
+                "the settings must name the node's codec, and the program needs the feature codec for one"
+            ),
+            Self::Blocks => write!(
+                f,
+                "with a codec, a chunk must be a multiple of {BLOCK} elements, or as long as the outer variable"
+            ),
+            Self::Share { node } => {
+                write!(
+                    f,
+                    "with a codec, the weight of neighbour {node} must be a multiple of 1/256"
+                )
+            }
         }
     }
 }

@@ -1,13 +1,19 @@
 //! Chooses what to send: greetings, then answers, chunks and acknowledgements.
 
+use core::ops::Range;
+
 use super::neighbour::{Neighbour, Standing};
 use super::session::Session;
 use super::settings::Micros;
 use super::starting::Start;
+use crate::codec::Outgoing;
 use crate::node::{State, Variable};
 use crate::oracles::Evaluations;
+#[cfg(feature = "codec")]
+use crate::wire::Changes;
 use crate::wire::{
     self, Acks, Answer, Ask, Body, Data, Floats, Held, Message, Metrics, Reply, Status, VERSION,
+    Values,
 };
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
@@ -18,6 +24,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         &mut self,
         link: usize,
         state: &State<'_>,
+        outgoing: Option<&Outgoing<'_>>,
         evaluations: &Evaluations,
         now: Micros,
         out: &mut [u8],
@@ -48,21 +55,40 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         let wanted = on_link_now.filter_map(|n| n.wants(base, end)).min();
         if let Some(chunk) = wanted {
             let elements = self.elements(chunk);
-            let x = state.x.get(elements.clone()).unwrap_or(&[]);
-            let y = if self.tracking() { state.y.get(elements).unwrap_or(&[]) } else { &[] };
+            let values = self.values_of(state, outgoing, elements);
             for neighbour in self.neighbours.iter_mut().filter(|n| on_link(n)) {
                 neighbour.sent(chunk, now);
             }
             let acks = self.acks_for(link, now);
             let round = self.round;
             let chunk = chunk.checked_rem(self.chunks).unwrap_or(0) as u32;
-            return self.send(Body::Data(Data { round, chunk, acks, values: Floats(x, y) }), out);
+            return self.send(Body::Data(Data { round, chunk, acks, values }), out);
         }
         if self.neighbours.iter().any(|n| on_link(n) && n.ack_due(now)) {
             let acks = self.acks_for(link, now);
             return self.send(Body::Ack(acks), out);
         }
         None
+    }
+
+    /// The values of a chunk in the node's round.
+    fn values_of<'l>(
+        &self,
+        state: &State<'l>,
+        outgoing: Option<&Outgoing<'l>>,
+        elements: Range<usize>,
+    ) -> Values<'l> {
+        #[cfg(feature = "codec")]
+        if let Some(outgoing) = outgoing
+            && self.bits(self.round).is_some()
+        {
+            return Values::Changes(Changes { outgoing: *outgoing, elements });
+        }
+        #[cfg(not(feature = "codec"))]
+        let _ = outgoing;
+        let x = state.x.get(elements.clone()).unwrap_or(&[]);
+        let y = if self.tracking() { state.y.get(elements).unwrap_or(&[]) } else { &[] };
+        Values::Floats(Floats(x, y))
     }
 
     /// What has been received from the neighbours on a link. What was received from all of them is encoded once; neighbours
@@ -93,7 +119,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         link: usize,
         state: &State<'l>,
         evaluations: &Evaluations,
-    ) -> Option<Reply<Floats<'l>>> {
+    ) -> Option<Reply<Values<'l>>> {
         if let Some((_, tag)) = self.answer.take_if(|(at, _)| *at == link) {
             let answer = if self.written { Answer::Done } else { Answer::Cannot };
             return Some(Reply { tag, answer });
@@ -118,7 +144,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
                 };
                 let from = (offset as usize).min(vector.len());
                 let to = from.saturating_add(VALUES).min(vector.len());
-                let values = Floats(vector.get(from..to).unwrap_or(&[]), &[]);
+                let values = Values::Floats(Floats(vector.get(from..to).unwrap_or(&[]), &[]));
                 Answer::Values { variable, offset, values }
             }
         };
@@ -143,7 +169,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         }
     }
 
-    fn send(&self, body: Body<Floats<'_>>, out: &mut [u8]) -> Option<usize> {
+    fn send(&self, body: Body<Values<'_>>, out: &mut [u8]) -> Option<usize> {
         let (sender, session) = (self.settings.node, self.session);
         let message = Message { version: VERSION, sender, session, epoch: self.epoch.number, body };
         wire::write(&message, &self.settings.seal, out)

@@ -3,6 +3,7 @@
 use super::neighbour::Neighbour;
 use super::session::Session;
 use super::settings::{Micros, Peer, Settings, SettingsError};
+use crate::codec::{BLOCK, Outgoing, Share};
 use crate::epoch::Epoch;
 use crate::node::{Phase, Scheme, State};
 use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
@@ -47,6 +48,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             epoch: Epoch::FIRST,
             start: 0,
             resumed: false,
+            opening: false,
             restart: false,
             base: 0,
             chunks: 0,
@@ -77,6 +79,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         peers: &[Peer],
         state: &State<'_>,
         phase: Phase,
+        outgoing: Option<&Outgoing<'_>>,
         now: Micros,
     ) -> Result<(), SettingsError> {
         if settings.node > 0xffff {
@@ -95,11 +98,19 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         if state.x.len() as u64 != u64::from(settings.identity.outer) || phase != Phase::Ready {
             return Err(SettingsError::Node);
         }
+        if settings.identity.codec() != outgoing.map_or(0, |outgoing| outgoing.codec().identity()) {
+            return Err(SettingsError::Codec);
+        }
+        // A block must not depend on where chunks end: it is what the node mixes at a time.
+        if outgoing.is_some() && !chunk.is_multiple_of(BLOCK) && chunk < state.x.len() {
+            return Err(SettingsError::Blocks);
+        }
         let State { epoch, round, .. } = *state;
         self.neighbours.clear();
         (self.settings, self.counters) = (settings, Counters::ZERO);
         self.session = settings.boot;
         (self.epoch, self.start, self.resumed, self.restart) = (epoch, round, true, false);
+        self.opening = outgoing.is_some_and(Outgoing::is_opening);
         (self.base, self.chunks, self.round) = (round.saturating_mul(chunks), chunks, round);
         (self.settled, self.computed, self.paused) = (false, false, false);
         (self.diverged, self.out, self.duplicate) = (false, false, false);
@@ -130,6 +141,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             }
             if !(peer.weight > 0.0 && peer.weight.is_finite()) {
                 return Err(SettingsError::Weight { node });
+            }
+            if outgoing.is_some() && Share::of(peer.weight).is_none() {
+                return Err(SettingsError::Share { node });
             }
             total += peer.weight;
             let challenge = self.new_challenge(node, now);

@@ -3,6 +3,7 @@
 use heapless::Vec;
 use serde::{Deserialize, Serialize};
 
+use crate::codec::Codec;
 use crate::math;
 use crate::node::{Config, Scheme, Variable};
 use crate::oracles::Evaluations;
@@ -10,7 +11,10 @@ use crate::problem::Dimensions;
 use crate::wire::Trouble;
 
 /// The version of this protocol. Nodes of another version are not understood.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
+
+/// The lowest bit of the codec in [`Identity::math`]. It shares that number, so that greetings of floats are no longer for it.
+const CODEC: u32 = 17;
 
 /// The number a host uses as a sender.
 pub const HOST: u32 = u32::MAX;
@@ -66,7 +70,8 @@ pub struct Acks {
     pub held: Vec<Held, ACKS>,
 }
 
-/// A chunk of x, followed by the same chunk of y with gradient tracking.
+/// A chunk of x, followed by the same chunk of y with gradient tracking: as floats or, with a [codec](crate::codec), as blocks of
+/// differences.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Data<V> {
@@ -138,7 +143,7 @@ pub struct Identity {
     /// LG or GT.
     pub scheme: Scheme,
     /// Which exp and ln, to the patch, as [`math::IDENTITY`] numbers them, plus the number of the
-    /// [arithmetic](crate::samples::Arithmetic::identity): they decide bits.
+    /// [arithmetic](crate::samples::Arithmetic::identity), plus 2^17 times that of the [codec](Codec::identity): they decide bits.
     pub math: u32,
     /// Elements of a chunk.
     pub chunk: u32,
@@ -147,7 +152,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of a network on this build.
+    /// The identity of a network on this build, with vectors that travel as floats.
     #[must_use]
     pub fn new(
         problem: u32,
@@ -181,6 +186,19 @@ impl Identity {
         }
     }
 
+    /// The same network with vectors that travel in few bits.
+    #[must_use]
+    pub const fn with_codec(self, codec: Codec) -> Self {
+        let rest = self.math & ((1 << CODEC) - 1);
+        Self { math: rest | (codec.identity() << CODEC), ..self }
+    }
+
+    /// How vectors travel: [`Codec::identity`], or 0 for floats.
+    #[must_use]
+    pub const fn codec(&self) -> u32 {
+        self.math >> CODEC
+    }
+
     /// The first difference between two networks.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Reason> {
@@ -189,8 +207,9 @@ impl Identity {
             (self.outer != other.outer, Reason::OuterDimension),
             (self.inner != other.inner, Reason::InnerDimension),
             (self.scheme != other.scheme, Reason::Scheme),
-            (self.math != other.math, Reason::Math),
+            (self.math << (32 - CODEC) != other.math << (32 - CODEC), Reason::Math),
             (self.chunk != other.chunk, Reason::Chunk),
+            (self.codec() != other.codec(), Reason::Codec),
             (self.digest != other.digest, Reason::Configuration),
         ]
         .into_iter()
@@ -227,6 +246,8 @@ pub enum Reason {
     Math,
     /// The lengths of the chunks differ.
     Chunk,
+    /// The codecs differ: their bits or their units, or one sends floats.
+    Codec,
     /// Step sizes, seed, batches or rounds differ.
     Configuration,
     /// The two ends give their link different weights.
@@ -246,6 +267,7 @@ impl core::fmt::Display for Reason {
                 "it was built with another version of libm, or one of the two with micromath, or one of the two computes in integers"
             }
             Self::Chunk => "its chunks have another length",
+            Self::Codec => "its vectors travel in other bits or units",
             Self::Configuration => "its step sizes, seed, batches or rounds differ",
             Self::Weight => "the two ends give their link different weights",
             Self::DuplicateNode => "two nodes have the same number",

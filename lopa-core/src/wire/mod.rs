@@ -1,12 +1,15 @@
 #![doc = include_str!("../../docs/wire.md")]
 
 pub(crate) mod buffer;
+mod changes;
 pub(crate) mod cobs;
 mod message;
 pub(crate) mod seal;
 mod trouble;
 
 pub use buffer::{LEAST_VALUES, received_len};
+pub use changes::Changes;
+pub(crate) use changes::{Values, read_changes};
 pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
 pub use message::{
     ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Held, Hello, Identity, Message,
@@ -14,6 +17,8 @@ pub use message::{
 };
 pub use seal::{KEY_BYTES, Seal};
 pub use trouble::{Cause, Trouble};
+
+use serde::Serialize;
 
 /// The length of the longest seal of this build in bytes.
 pub const SEAL_LONGEST: usize = seal::LONGEST;
@@ -36,7 +41,11 @@ pub fn encode(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Opt
 
 /// Writes a message into `out`, to be [closed](cobs::close) when the message is no longer on a chip's stack; `None` if it
 /// does not fit.
-pub(crate) fn write(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
+pub(crate) fn write<V: Serialize>(
+    message: &Message<V>,
+    seal: &Seal,
+    out: &mut [u8],
+) -> Option<usize> {
     postcard::serialize_with_flavor(message, Unsealed(FrameWriter::new(seal, out))).ok()
 }
 

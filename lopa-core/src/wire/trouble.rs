@@ -61,6 +61,8 @@ pub enum Cause {
     Key,
     /// The blob has a key, but boots cannot be counted.
     Boot,
+    /// The blob has a codec, but the image has none.
+    Codec,
 }
 
 impl Trouble {
@@ -112,12 +114,15 @@ impl From<SettingsError> for Trouble {
             SettingsError::Number { node }
             | SettingsError::Neighbour { node }
             | SettingsError::Link { node }
-            | SettingsError::Weight { node } => (Cause::Neighbour, node as usize, 0),
+            | SettingsError::Weight { node }
+            | SettingsError::Share { node } => (Cause::Neighbour, node as usize, 0),
             SettingsError::TooMany { room } => (Cause::Neighbours, room.saturating_add(1), room),
             SettingsError::Chunk { room } => (Cause::Chunk, 0, room),
-            SettingsError::Weights | SettingsError::Timing | SettingsError::Node => {
-                (Cause::Settings, 0, 0)
-            }
+            SettingsError::Codec => (Cause::Codec, 0, 0),
+            SettingsError::Weights
+            | SettingsError::Timing
+            | SettingsError::Node
+            | SettingsError::Blocks => (Cause::Settings, 0, 0),
         };
         Self::new(cause, needed, found)
     }
@@ -181,7 +186,9 @@ impl core::fmt::Display for Trouble {
                     "its blob's chunks have {needed} floats, its image has room for {found}: {advice}"
                 )
             }
-            Cause::Settings => write!(f, "its blob has invalid times or weights: {again}"),
+            Cause::Settings => {
+                write!(f, "its blob has invalid times, weights or chunks: {again}")
+            }
             Cause::Key => write!(
                 f,
                 "its blob has a key, but its image has no encryption: build it with the feature encrypt"
@@ -189,6 +196,10 @@ impl core::fmt::Display for Trouble {
             Cause::Boot => write!(
                 f,
                 "its flash cannot count boots, so with a key a replayed recording could not be detected: replace the board, or remove the key"
+            ),
+            Cause::Codec => write!(
+                f,
+                "its blob has a codec, but its image has none: build it with the feature codec"
             ),
         }
     }

@@ -23,7 +23,7 @@ type Past<P> = (SimulatedNode<P>, Traffic);
 /// LoPA's nodes over links. Some run ahead of others, so their past states are kept until all have been there.
 #[derive(Debug)]
 pub struct Links<P> {
-    network: LinkedNetwork<P, WINDOW, VALUES>,
+    network: LinkedNetwork<SimulatedNode<P>, WINDOW, VALUES>,
     edges: Vec<Edge>,
     rounds: u64,
     linking: Linking,

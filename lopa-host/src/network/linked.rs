@@ -9,11 +9,11 @@ use lopa_core::draw::{Draws, Stream};
 use lopa_core::exchange::{Exchange, Micros, Peer, Settings, Standing, Step, Timing};
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Scratch};
-use lopa_core::problem::Problem;
+use lopa_core::problem::Dimensions;
 use lopa_core::wire::Seal;
 
 use super::port::{Port, ports};
-use super::{Clock, Faults, Health, LinkedError, NodeHealth, SimulatedNode, Wiring};
+use super::{Clock, Faults, Health, LinkedError, LinkedNode, NodeHealth, Wiring};
 
 /// How a network is linked.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,8 +49,8 @@ const SOUND: &str = "links are those of the exchange, and buffers are long enoug
 
 /// A node with its exchange.
 #[derive(Debug)]
-struct Member<P, const WINDOW: usize, const VALUES: usize> {
-    node: SimulatedNode<P>,
+struct Member<N, const WINDOW: usize, const VALUES: usize> {
+    node: N,
     exchange: Exchange<LINKS, LINKS, VALUES, WINDOW>,
     /// Busy computing until then.
     busy: Option<Micros>,
@@ -65,7 +65,7 @@ struct Member<P, const WINDOW: usize, const VALUES: usize> {
     step: Step,
 }
 
-impl<P, const WINDOW: usize, const VALUES: usize> Member<P, WINDOW, VALUES> {
+impl<N, const WINDOW: usize, const VALUES: usize> Member<N, WINDOW, VALUES> {
     fn receive(&mut self, link: usize, bytes: &[u8], now: Micros) {
         if self.off {
             return;
@@ -104,8 +104,8 @@ pub struct Recorded {
 
 /// A network over links.
 #[derive(Debug)]
-pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize> {
-    members: Vec<Member<P, WINDOW, VALUES>>,
+pub struct LinkedNetwork<N, const WINDOW: usize, const VALUES: usize> {
+    members: Vec<Member<N, WINDOW, VALUES>>,
     ports: Vec<Port>,
     scratch: Scratch<Box<[f32]>, Box<[f32]>>,
     linking: Linking,
@@ -126,13 +126,13 @@ pub struct LinkedNetwork<P, const WINDOW: usize, const VALUES: usize> {
     stream: Stream,
 }
 
-impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WINDOW, VALUES> {
+impl<N: LinkedNode, const WINDOW: usize, const VALUES: usize> LinkedNetwork<N, WINDOW, VALUES> {
     /// Links nodes by weighted edges (both directions, sorted), to run `rounds` rounds.
     ///
     /// # Errors
     /// Passes on what an exchange refuses.
     pub fn new(
-        nodes: Vec<SimulatedNode<P>>,
+        nodes: Vec<N>,
         edges: &[Edge],
         rounds: u64,
         linking: Linking,
@@ -172,14 +172,14 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     fn boot(
         &mut self,
         number: usize,
-        node: SimulatedNode<P>,
+        node: N,
         counted: bool,
-    ) -> Result<Member<P, WINDOW, VALUES>, LinkedError> {
+    ) -> Result<Member<N, WINDOW, VALUES>, LinkedError> {
         self.boots += 1;
         let Linking { chunk, timing, seal, ref clocks, .. } = self.linking;
         let clock = clocks.get(number).copied().unwrap_or_default();
         let boot = if counted { self.boots } else { 0 };
-        let plain = Settings::of(&node, self.rounds, chunk, timing);
+        let plain = node.settings(self.rounds, chunk, timing);
         let settings = Settings { node: number as u32, boot, seal, ..plain };
         let now = clock.local(self.now);
         let exchange = Exchange::new(settings, &self.peers[number], &node, now)
@@ -350,7 +350,11 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
                 member.busy = Some(self.now + least + more as Micros);
             }
             Step::Diverged(divergence) => {
-                let error = NodeError::Diverged(divergence);
+                // The node knows the real reason, and refuses to compute.
+                let error = match member.node.compute(&mut self.scratch) {
+                    Ok(()) => NodeError::Diverged(divergence),
+                    Err(error) => error,
+                };
                 return Err(NetworkError::Node { node: number, error });
             }
             _ => {}
@@ -395,7 +399,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
 
     /// A node.
     #[must_use]
-    pub fn node(&self, number: usize) -> &SimulatedNode<P> {
+    pub fn node(&self, number: usize) -> &N {
         &self.members[number].node
     }
 
@@ -426,7 +430,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     ///
     /// # Errors
     /// Passes on what its exchange refuses.
-    pub fn revive(&mut self, number: usize, node: SimulatedNode<P>) -> Result<(), LinkedError> {
+    pub fn revive(&mut self, number: usize, node: N) -> Result<(), LinkedError> {
         self.members[number] = self.boot(number, node, true)?;
         Ok(())
     }
@@ -435,11 +439,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     ///
     /// # Errors
     /// Passes on what its exchange refuses.
-    pub fn revive_uncounted(
-        &mut self,
-        number: usize,
-        node: SimulatedNode<P>,
-    ) -> Result<(), LinkedError> {
+    pub fn revive_uncounted(&mut self, number: usize, node: N) -> Result<(), LinkedError> {
         self.members[number] = self.boot(number, node, false)?;
         Ok(())
     }
@@ -501,7 +501,7 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     /// How nodes and lines are doing.
     #[must_use]
     pub fn health(&self) -> Health {
-        let node = |member: &Member<P, WINDOW, VALUES>| {
+        let node = |member: &Member<N, WINDOW, VALUES>| {
             let [mut met, mut dead, mut refused] = [0; 3];
             for (_, standing) in member.exchange.standings() {
                 match standing {
@@ -528,9 +528,9 @@ impl<P: Problem, const WINDOW: usize, const VALUES: usize> LinkedNetwork<P, WIND
     }
 }
 
-fn scratch<P: Problem>(nodes: &[SimulatedNode<P>]) -> Scratch<Box<[f32]>, Box<[f32]>> {
-    let size = |of: fn(&lopa_core::problem::Dimensions) -> usize| {
-        let most = nodes.iter().map(|node| of(&node.problem().dimensions())).max();
+fn scratch<N: LinkedNode>(nodes: &[N]) -> Scratch<Box<[f32]>, Box<[f32]>> {
+    let size = |of: fn(&Dimensions) -> usize| {
+        let most = nodes.iter().map(|node| of(&node.dimensions())).max();
         vec![0.0; most.unwrap_or(0)].into_boxed_slice()
     };
     Scratch { direction: size(|d| d.inner), workspace: size(|d| d.workspace) }

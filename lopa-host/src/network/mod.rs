@@ -12,6 +12,7 @@ mod fault;
 mod health;
 mod in_process;
 mod linked;
+mod linked_node;
 mod node;
 mod port;
 
@@ -23,6 +24,7 @@ pub use health::{Health, LineHealth, NodeHealth};
 pub use in_process::{InProcess, Member, Vectors};
 pub(crate) use in_process::{pull, send};
 pub use linked::{LINKS, LinkedNetwork, Linking, Recorded};
+pub use linked_node::LinkedNode;
 pub use lopa_core::blob::Wiring;
 pub use node::{SimulatedNode, Simulation};
 

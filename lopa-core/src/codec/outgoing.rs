@@ -1,0 +1,120 @@
+//! What a node sends in a round, and how neighbours read it.
+
+use core::ops::Range;
+
+use super::{BLOCK, Bits, Block, Codec, Grid};
+
+/// A view of a node's vectors and of what its neighbours know of them: together they decide what the node sends.
+///
+/// It stays the same until the elements are mixed, so what was lost is computed again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Outgoing<'a> {
+    pub(super) codec: Codec,
+    pub(super) opening: bool,
+    pub(super) x: Vector<'a>,
+    /// With gradient tracking only.
+    pub(super) y: Option<Vector<'a>>,
+}
+
+/// One of the vectors that travel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(super) struct Vector<'a> {
+    pub grid: Grid,
+    pub values: &'a [f32],
+    pub known: &'a [i32],
+}
+
+impl<'a> Outgoing<'a> {
+    /// The codec.
+    #[must_use]
+    pub const fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Whether this round, or the next one between rounds, opens an epoch: then values are sent in full.
+    #[must_use]
+    pub const fn is_opening(&self) -> bool {
+        self.opening
+    }
+
+    /// The changes of x from an element on.
+    #[must_use]
+    pub fn x_changes(&self, from: usize) -> [i32; BLOCK] {
+        self.changes(&self.x, from)
+    }
+
+    /// The changes of y from an element on; none without gradient tracking.
+    #[must_use]
+    pub fn y_changes(&self, from: usize) -> [i32; BLOCK] {
+        self.y.map_or([0; BLOCK], |y| self.changes(&y, from))
+    }
+
+    fn changes(&self, vector: &Vector<'_>, from: usize) -> [i32; BLOCK] {
+        if !self.opening {
+            return vector.block(self.codec.bits(), from).changes();
+        }
+        let mut changes = [0; BLOCK];
+        let (values, known) = vector.from(from);
+        for (change, (&value, &known)) in changes.iter_mut().zip(values.iter().zip(known)) {
+            *change = vector.grid.number(value).wrapping_sub(known);
+        }
+        changes
+    }
+
+    /// A neighbour's changes of x as received: the values of a round that opens an epoch, or else changes in units.
+    pub(crate) fn x_received(&self, received: &[f32]) -> [i32; BLOCK] {
+        self.received(&self.x, received)
+    }
+
+    /// The same of y; none without gradient tracking.
+    pub(crate) fn y_received(&self, received: &[f32]) -> [i32; BLOCK] {
+        self.y.map_or([0; BLOCK], |y| self.received(&y, received))
+    }
+
+    fn received(&self, vector: &Vector<'_>, received: &[f32]) -> [i32; BLOCK] {
+        let mut changes = [0; BLOCK];
+        for (change, &received) in changes.iter_mut().zip(received) {
+            // Changes have at most eight digits, so a float holds them exactly.
+            *change = if self.opening { vector.grid.number(received) } else { received as i32 };
+        }
+        changes
+    }
+
+    /// The blocks of some elements of x, and then of y: what is sent in a round that opens no epoch. The elements begin with
+    /// a block, and end with one or with the vector.
+    pub(crate) fn blocks(
+        &self,
+        elements: Range<usize>,
+    ) -> impl Iterator<Item = Block> + Clone + 'a {
+        let bits = self.codec.bits();
+        [Some(self.x), self.y].into_iter().flatten().flat_map(move |vector| {
+            let Range { mut start, end } = elements.clone();
+            core::iter::from_fn(move || {
+                let from = (start < end).then_some(start)?;
+                start = start.saturating_add(BLOCK);
+                Some(vector.block(bits, from))
+            })
+        })
+    }
+}
+
+impl<'a> Vector<'a> {
+    /// At most a block of the vector, and what is known of it.
+    fn from(&self, from: usize) -> (&'a [f32], &'a [i32]) {
+        (part(self.values, from), part(self.known, from))
+    }
+
+    fn block(&self, bits: Bits, from: usize) -> Block {
+        let (values, known) = self.from(from);
+        Block::quantise(bits, self.grid, values, known)
+    }
+}
+
+/// At most a block of a vector, from an element on.
+pub(crate) fn part<A>(vector: &[A], from: usize) -> &[A] {
+    let from = from.min(vector.len());
+    let to = from.saturating_add(BLOCK).min(vector.len());
+    vector.get(from..to).unwrap_or(&[])
+}
