@@ -259,7 +259,7 @@ done
 step "Tests of the core's features"
 # Without the features that the host adds to the core.
 for feature in "${changing[@]}"; do
-  cargo test --locked -p lopa-core --features "$feature" --lib --test conversation
+  cargo test --locked -p lopa-core --features "$feature" --lib --test conversation --test few_bits
 done
 
 step "Docs"

@@ -4,6 +4,7 @@ mod common;
 
 use common::{N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::blob::BlobError;
+use lopa_core::codec::Codec;
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{
     Exchange, ExchangeError, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,
@@ -495,6 +496,9 @@ fn bad_settings_are_refused_by_name() {
     let new =
         |settings, peers: &[Peer]| Line::new(settings, peers, &gt(0), 0).map(|_| ()).unwrap_err();
     let good = settings(0);
+    // With the feature or without: the node sends floats.
+    let coded = good.identity.with_codec(Codec::new(8, Codec::USUAL_UNIT).unwrap());
+    assert_eq!(new(Settings { identity: coded, ..good }, &[]), SettingsError::Codec);
     let number = Settings { node: 70_000, ..good };
     assert_eq!(new(number, &[]), SettingsError::Number { node: 70_000 });
     assert_eq!(new(good, &[peer(70_000)]), SettingsError::Number { node: 70_000 });
@@ -780,5 +784,6 @@ fn troubles_say_how_much_is_missing() {
         assert_eq!(trouble.to_string(), text);
     }
     assert_eq!(Trouble::from(SettingsError::Weights).cause, Cause::Settings);
+    assert_eq!(Trouble::from(SettingsError::Codec).cause, Cause::Codec);
     assert_eq!(Trouble::from(SettingsError::TooMany { room: 4 }).cause, Cause::Neighbours);
 }

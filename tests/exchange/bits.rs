@@ -1,6 +1,6 @@
 //! Links change no bit, whatever they do; and what that costs.
 
-use super::fleet::{Fleet, LONG, bits, linking, star, topologies};
+use super::fleet::{Fleet, LONG, QuadraticNode, bits, codec, linking, star, topologies};
 use lopa_core::node::{Scheme, Scratch};
 use lopa_core::wire::Counters;
 use lopa_host::network::{Faults, Linking, Wiring};
@@ -57,7 +57,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let scheme = if tracking { Scheme::GradientTracking } else { Scheme::LocalGradient };
-        let fleet = Fleet { topology, scheme, outer, inner: 3, rounds: 12, seed: seed % 100 };
+        let fleet = Fleet { topology, scheme, outer, inner: 3, rounds: 12, seed: seed % 100, codec: None };
         let at = |values: usize| {
             // The chunk must fit the room, with y after x.
             let chunk = chunk.min(values as u32 / 2);
@@ -76,19 +76,65 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        rng_seed: prop::test_runner::RngSeed::Fixed(0xc0dec),
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_network_with_few_bits_over_any_lines_ends_with_the_same_bits(
+        topology in topologies(1..7),
+        faults in faults(),
+        tracking in any::<bool>(),
+        wiring in prop::sample::select(vec![Wiring::Direct, Wiring::Routed, Wiring::Bus]),
+        few in prop::sample::select(vec![8, 4, 3]),
+        room in 0..5_usize,
+        outer in 1..100_usize,
+        most in 2_000_u64..40_000,
+        seed in any::<u64>(),
+    ) {
+        let scheme = if tracking { Scheme::GradientTracking } else { Scheme::LocalGradient };
+        let codec = Some(codec(few));
+        let fleet = Fleet { topology, scheme, outer, inner: 3, rounds: 12, seed: seed % 100, codec };
+        let at = |chunk: u32| {
+            let mut linking = linking(wiring, chunk, 2 * chunk as usize);
+            linking.compute = [500, most];
+            linking.timing.silence += 100 * most;
+            Linking { faults: faults.clone(), seed, ..linking }
+        };
+        match room {
+            0 => same_bits::<1, 64>(&fleet, at(32)),
+            1 => same_bits::<3, 64>(&fleet, at(32)),
+            2 => same_bits::<32, 64>(&fleet, at(32)),
+            3 => same_bits::<2, 128>(&fleet, at(64)),
+            // A round is one chunk, of any length.
+            _ => same_bits::<2, 202>(&fleet, at(outer as u32 + 1)),
+        };
+    }
+}
+
 #[test]
 fn the_parallel_simulation_mixes_the_bits_of_the_core() {
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
         let topology = Topology::new(6, [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (1, 5)]).unwrap();
-        let fleet = Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3 };
+        let fleet =
+            Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3, codec: None };
         let edges = fleet.topology.metropolis();
-        let mut nodes = fleet.nodes();
+        let floats = |node| match node {
+            QuadraticNode::Floats(node) => node,
+            QuadraticNode::Coded(_) => panic!("the fleet has a codec"),
+        };
+        let mut nodes: Vec<_> = fleet.nodes().into_iter().map(floats).collect();
         let mut scratch = Scratch { direction: vec![0.0; fleet.inner], workspace: vec![] };
         for _ in 0..fleet.rounds {
             nodes.iter_mut().for_each(|node| node.compute(&mut scratch).unwrap());
             lopa_core::network::exchange(&mut nodes, &edges, &mut [0.0; 100]).unwrap();
         }
-        assert_eq!(nodes.iter().map(bits).collect::<Vec<_>>(), fleet.states());
+        let nodes = nodes.into_iter().map(QuadraticNode::Floats);
+        assert_eq!(nodes.map(|node| bits(&node)).collect::<Vec<_>>(), fleet.states());
     }
 }
 
@@ -99,10 +145,18 @@ fn the_worst_supported_lines_change_no_bit() {
     for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
         for wiring in [Wiring::Direct, Wiring::Routed, Wiring::Bus] {
             let topology = Topology::ring(5);
-            let fleet = Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3 };
-            let linking = Linking { faults: worst.clone(), ..linking(wiring, 8, 16) };
-            let counters = same_bits::<2, 16>(&fleet, linking);
+            let fleet =
+                Fleet { topology, scheme, outer: 37, inner: 5, rounds: 40, seed: 3, codec: None };
+            let faulty = Linking { faults: worst.clone(), ..linking(wiring, 8, 16) };
+            let counters = same_bits::<2, 16>(&fleet, faulty.clone());
             assert!(counters.iter().all(|c| c.repaired > 50 && c.corrupt > 10), "{counters:?}");
+            for few in [8, 4, 3] {
+                // A round is two chunks instead of five.
+                let fleet = Fleet { codec: Some(codec(few)), ..fleet.clone() };
+                let linking = Linking { faults: worst.clone(), ..linking(wiring, 32, 64) };
+                let counters = same_bits::<2, 64>(&fleet, linking);
+                assert!(counters.iter().all(|c| c.repaired > 20 && c.corrupt > 5), "{counters:?}");
+            }
         }
     }
 }
@@ -130,7 +184,8 @@ fn without_loss_overhead_is_at_most_five_percent() {
             (Wiring::Routed, star(5), 392),
             (Wiring::Bus, Topology::ring(4), 392),
         ] {
-            let fleet = Fleet { topology, scheme, outer: 784, inner: 2, rounds: 60, seed: 4 };
+            let fleet =
+                Fleet { topology, scheme, outer: 784, inner: 2, rounds: 60, seed: 4, codec: None };
             let counters = same_bits::<4, 784>(&fleet, linking(wiring, chunk, 784));
             let ratio = overhead(&fleet, wiring, &counters);
             let nodes = fleet.topology.nodes();
@@ -138,6 +193,28 @@ fn without_loss_overhead_is_at_most_five_percent() {
             assert!(ratio <= 1.05, "{scheme:?} {wiring:?}: {ratio}");
             assert!(counters.iter().all(|c| c.repaired == 0), "{counters:?}");
         }
+    }
+}
+
+/// The bytes of a round are few from the second round on, frames included.
+#[test]
+fn few_bits_are_few_bytes() {
+    let scheme = Scheme::GradientTracking;
+    let topology = Topology::ring(3);
+    let plain =
+        Fleet { topology, scheme, outer: 784, inner: 64, rounds: 100, seed: 4, codec: None };
+    let bytes = |codec| {
+        let fleet = Fleet { codec, ..plain.clone() };
+        let counters = same_bits::<4, 768>(&fleet, linking(Wiring::Direct, 384, 768));
+        let sent: u64 = counters.iter().map(|c| c.sent_bytes).sum();
+        // Two neighbours each.
+        sent as f64 / (2 * 3 * fleet.rounds) as f64
+    };
+    let floats = bytes(None);
+    for (few, fewer) in [(8, 3.5), (4, 6.5), (3, 8.0)] {
+        let bytes = bytes(Some(codec(few)));
+        println!("{few} bits: {bytes:.0} bytes per neighbour and round, floats {floats:.0}");
+        assert!(floats > fewer * bytes, "{few} bits: {bytes} instead of {floats}");
     }
 }
 
@@ -151,6 +228,7 @@ fn a_window_keeps_a_line_busy() {
         inner: 2,
         rounds: 30,
         seed: 4,
+        codec: None,
     };
     let faults = Faults { delay: 4_000, ..Faults::NONE };
     let linking = Linking { faults, ..linking(Wiring::Direct, 49, 49) };
@@ -177,7 +255,8 @@ fn the_cost_of_loss_matches_its_table() {
             ("bus of 4", Wiring::Bus, Topology::ring(4)),
         ] {
             let scheme = Scheme::GradientTracking;
-            let fleet = Fleet { topology, scheme, outer: 64, inner: 2, rounds: 100, seed: 5 };
+            let fleet =
+                Fleet { topology, scheme, outer: 64, inner: 2, rounds: 100, seed: 5, codec: None };
             let faults = Faults { drop, ..Faults::NONE };
             let linking = Linking { faults, ..linking(wiring, 16, 32) };
             let counters = same_bits::<4, 32>(&fleet, linking);

@@ -3,20 +3,21 @@
 use std::ops::Range;
 
 use lopa_core::batch::Sampler;
+use lopa_core::codec::{Codec, Ledgers};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::exchange::{Micros, Standing, Timing};
+use lopa_core::network::Edge;
 use lopa_core::node::{Buffers, Config, Node, Scheme};
 use lopa_core::problems::{Quadratic, QuadraticParts};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{SEAL_LONGEST, Seal, message_len};
-use lopa_host::network::{Faults, LinkedNetwork, Linking, SimulatedNode, Simulation, Wiring};
+use lopa_host::network::{Faults, LinkedNetwork, Linking, Simulation, Wiring};
 use lopa_host::topology::Topology;
 use proptest::prelude::*;
 
+use super::node::{Coded, round};
+pub use super::node::{QuadraticNode, bits};
 use crate::reference::optimum::optimum;
-
-/// A node on a quadratic.
-pub type QuadraticNode = SimulatedNode<Quadratic<'static>>;
 
 /// The parameters of a test network.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct Fleet {
     pub inner: usize,
     pub rounds: u64,
     pub seed: u64,
+    /// How vectors travel; `None` for floats.
+    pub codec: Option<Codec>,
 }
 
 /// Leaks test data, so that it lives as long as the test.
@@ -78,7 +81,16 @@ impl Fleet {
             v: zeros(self.inner),
             delta: zeros(delta),
         };
-        Node::new(self.problem(node), self.scheme, config, buffers).unwrap()
+        let node = Node::new(self.problem(node), self.scheme, config, buffers).unwrap();
+        let Some(codec) = self.codec else { return QuadraticNode::Floats(node) };
+        let zeros = |len: usize| vec![0; len].into_boxed_slice();
+        let ledgers = Ledgers {
+            x_known: zeros(self.outer),
+            x_gap: zeros(self.outer),
+            y_known: zeros(delta),
+            y_gap: zeros(delta),
+        };
+        QuadraticNode::Coded(Coded::new(node, codec, ledgers).unwrap())
     }
 
     /// All nodes, fresh.
@@ -89,12 +101,54 @@ impl Fleet {
     /// The states after all rounds in-process, which any links must reproduce.
     pub fn states(&self) -> Vec<Vec<u32>> {
         let problems = (0..self.topology.nodes()).map(|node| self.problem(node));
-        let edges = self.topology.metropolis();
+        let edges = self.edges();
+        if self.codec.is_some() {
+            let mut nodes = self.nodes();
+            (0..self.rounds).for_each(|_| round(&mut nodes, &edges));
+            return nodes.iter().map(bits).collect();
+        }
         let mut simulation =
             Simulation::new(problems, self.scheme, edges, |outer| vec![0.0; outer], Self::config)
                 .unwrap();
         (0..self.rounds).for_each(|_| simulation.round().unwrap());
-        simulation.nodes().iter().map(bits).collect()
+        let nodes = simulation.nodes().iter().cloned().map(QuadraticNode::Floats);
+        nodes.map(|node| bits(&node)).collect()
+    }
+
+    /// The same fleet with vectors that travel in few bits: a block, and a shorter one.
+    pub fn coded(self, bits: u32) -> Self {
+        Self { codec: Some(codec(bits)), outer: 40, ..self }
+    }
+
+    /// The weights of the links: with a codec, in multiples of 1/256.
+    pub fn edges(&self) -> Vec<Edge> {
+        let mut edges = self.topology.metropolis();
+        if self.codec.is_some() {
+            let shared = |weight: f32| f32::from((256.0 * weight) as u8) / 256.0;
+            edges.iter_mut().for_each(|edge| edge.weight = shared(edge.weight));
+        }
+        edges
+    }
+
+    /// Lines without faults for [`Network`], with two chunks per round in most tests.
+    pub fn plain(&self, wiring: Wiring) -> Linking {
+        let chunk = if self.codec.is_some() { 32 } else { 4 };
+        linking(wiring, chunk, self.values())
+    }
+
+    /// After this time a node that gives no sign of life is dead.
+    pub fn silence(&self) -> Micros {
+        self.plain(Wiring::Direct).timing.silence
+    }
+
+    /// Floats of a chunk, y included.
+    pub fn values(&self) -> usize {
+        if self.codec.is_some() { VALUES } else { 8 }
+    }
+
+    /// How far from the optimum a fleet with gradient tracking may end.
+    pub fn tolerance(&self) -> f64 {
+        if self.codec.is_some() { 2e-5 } else { 1e-5 }
     }
 
     /// The same nodes over links.
@@ -102,14 +156,13 @@ impl Fleet {
         &self,
         linking: Linking,
     ) -> LinkedNetwork<QuadraticNode, WINDOW, VALUES> {
-        LinkedNetwork::new(self.nodes(), &self.topology.metropolis(), self.rounds, linking).unwrap()
+        LinkedNetwork::new(self.nodes(), &self.edges(), self.rounds, linking).unwrap()
     }
 }
 
-/// Every bit of a node's state.
-pub fn bits(node: &QuadraticNode) -> Vec<u32> {
-    let s = node.state();
-    [s.x, s.theta, s.v, s.z, s.y].concat().iter().map(|a| a.to_bits()).collect()
+/// A codec with this many bits.
+pub fn codec(bits: u32) -> Codec {
+    Codec::new(bits, Codec::USUAL_UNIT).unwrap()
 }
 
 /// The longest message with this many values, sealed.
@@ -148,10 +201,10 @@ impl Fleet {
     }
 }
 
-/// Floats of a chunk in most tests, y included.
-pub const VALUES: usize = 8;
+/// The most floats of a chunk in most tests, y included.
+pub const VALUES: usize = 64;
 
-/// A network with room for chunks of four elements.
+/// A network with room for chunks of a block.
 pub type Network = LinkedNetwork<QuadraticNode, 3, VALUES>;
 
 /// An hour of simulated time, far more than any test needs.
@@ -159,12 +212,13 @@ pub const LONG: Micros = 3_600_000_000;
 
 /// A fleet with gradient tracking.
 pub fn tracking(topology: Topology, rounds: u64) -> Fleet {
-    Fleet { topology, scheme: Scheme::GradientTracking, outer: 6, inner: 4, rounds, seed: 11 }
+    let scheme = Scheme::GradientTracking;
+    Fleet { topology, scheme, outer: 6, inner: 4, rounds, seed: 11, codec: None }
 }
 
-/// Lines without faults for [`Network`].
-pub fn plain(wiring: Wiring) -> Linking {
-    linking(wiring, 4, VALUES)
+/// A fleet whose vectors travel as floats, and one in which they travel in few bits.
+pub fn both(fleet: Fleet) -> [Fleet; 2] {
+    [fleet.clone(), fleet.coded(4)]
 }
 
 /// A path of nodes.

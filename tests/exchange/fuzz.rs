@@ -98,6 +98,12 @@ fn the_exchange_passes_its_corpus() {
         let Reached { round, counters, .. } = reached(honest);
         assert_eq!((round, counters.epochs, counters.stale), (4, 0, 0), "{honest}");
     }
+    for coded in ["rounds-gt-8-bits", "rounds-gt-4-bits", "rounds-lg-3-bits"] {
+        let Reached { round, counters, .. } = reached(coded);
+        // A round is one chunk.
+        assert!(round > 5, "{coded}: {round}");
+        assert_eq!((counters.epochs, counters.stale, counters.malformed), (0, 0, 0), "{coded}");
+    }
     assert_eq!(reached("out-of-order").round, 1);
     assert!(reached("finished").finished && reached("divergence").diverged);
     assert!(reached("strangers").duplicate && reached("reboot").round == 3);
@@ -134,6 +140,8 @@ fn the_exchange_survives_any_script() {
         ("refused", moved(|c| c.refused)),
         ("epochs", moved(|c| c.epochs)),
         ("two rounds", results.iter().filter(|reached| reached.round > 1).count()),
+        ("two rounds with few bits", results.iter().filter(|r| r.coded && r.round > 1).count()),
+        ("divergence with few bits", results.iter().filter(|r| r.coded && r.diverged).count()),
         ("divergence", results.iter().filter(|reached| reached.diverged).count()),
         ("requests", results.iter().filter(|reached| reached.carried > 0).count()),
         ("end", results.iter().filter(|reached| reached.finished).count()),

@@ -9,6 +9,7 @@ mod fuzz;
 mod fuzzing;
 mod membership;
 mod neighbours;
+mod node;
 mod rebooting;
 mod resilience;
 mod wire;

@@ -17,7 +17,7 @@ const WIRINGS: [Wiring; 3] = [Wiring::Direct, Wiring::Routed, Wiring::Bus];
 fn frames(nodes: u32, wiring: Wiring, rounds: u64) -> u64 {
     let topology = Topology::complete(nodes).unwrap();
     let scheme = Scheme::GradientTracking;
-    let fleet = Fleet { topology, scheme, outer: 24, inner: 3, rounds, seed: 6 };
+    let fleet = Fleet { topology, scheme, outer: 24, inner: 3, rounds, seed: 6, codec: None };
     let plain = linking(wiring, 8, 16);
     let share = if wiring == Wiring::Direct { 2 } else { nodes };
     let timing = Timing::uart(plain.baud, frame(16), 2 * share, plain.compute[1]);

@@ -1,12 +1,14 @@
 //! Frames that the script sends as one of the neighbours: honest ones, and honest ones with a mistake.
 
+use lopa_core::codec::{Bits, Block, Grid};
 use lopa_core::epoch::Epoch;
-use lopa_core::exchange::{Micros, Standing};
+use lopa_core::exchange::{Learner, Micros, Standing};
 use lopa_core::node::{Phase, Scheme};
 use lopa_core::wire::{Acks, Body, Data, HOST, Held, Hello};
 
-use super::harness::{Harness, NODE, OUTER, WINDOW, encode, message};
+use super::harness::{Harness, NODE, WINDOW, encode, message};
 use super::script::Script;
+use super::watched::OUTER;
 
 /// The state of one simulated neighbour.
 pub(super) struct Actor {
@@ -60,15 +62,23 @@ impl Actor {
     }
 }
 
+/// Changes of about these values as a block.
+fn packed(bits: Bits, values: &[f32]) -> Vec<u8> {
+    let mut bytes = [0; Block::LONGEST];
+    let block = Block::quantise(bits, Grid::new(-12), values, &[0; OUTER]);
+    let len = block.write(bits, &mut bytes).unwrap();
+    bytes[..len].to_vec()
+}
+
 impl Harness {
     /// The next chunk to mix, counted through all rounds.
     pub(super) fn base(&self) -> u64 {
         let chunk = self.settings.identity.chunk as usize;
-        let done = match self.watched.node.phase() {
+        let done = match self.watched.phase() {
             Phase::Mixing { next } => next / chunk,
             Phase::Ready | Phase::Diverged(_) => 0,
         };
-        self.watched.node.state().round.saturating_mul(self.chunks()).saturating_add(done as u64)
+        self.watched.state().round.saturating_mul(self.chunks()).saturating_add(done as u64)
     }
 
     pub(super) fn chunks(&self) -> u64 {
@@ -79,8 +89,17 @@ impl Harness {
     pub(super) fn values_in(&self, chunk: u32) -> usize {
         let size = self.settings.identity.chunk as usize;
         let start = (chunk as usize).saturating_mul(size).min(OUTER);
-        let vectors = if self.tracking() { 2 } else { 1 };
-        size.min(OUTER - start) * vectors
+        size.min(OUTER - start) * self.vectors()
+    }
+
+    /// How many vectors travel.
+    pub(super) fn vectors(&self) -> usize {
+        if self.tracking() { 2 } else { 1 }
+    }
+
+    /// Whether they travel in few bits.
+    pub(super) fn coded(&self) -> bool {
+        self.settings.identity.codec() != 0
     }
 
     pub(super) fn tracking(&self) -> bool {
@@ -90,7 +109,7 @@ impl Harness {
     /// What the actor holds: it mixes in step with the node.
     fn honest_held(&self, index: usize) -> (u64, u32) {
         let Actor { epoch, start, ref got, .. } = self.actors[index];
-        if epoch != self.watched.node.state().epoch {
+        if epoch != self.watched.state().epoch {
             return (start.saturating_mul(self.chunks()), 0);
         }
         let next = self.base();
@@ -113,7 +132,7 @@ impl Harness {
             resumed: actor.resumed,
             mark: actor.epoch.mark,
             start: actor.start,
-            round: self.watched.node.state().round,
+            round: self.watched.state().round,
             next,
             held,
             window: WINDOW as u8,
@@ -139,9 +158,14 @@ impl Harness {
     ) -> (Data<&'static [u8]>, Vec<u8>) {
         let place = self.base().saturating_add(ahead);
         let (round, chunk) = (place / self.chunks(), (place % self.chunks()) as u32);
-        let values = (0..self.values_in(chunk))
-            .flat_map(|at| (f32::from(seed) / 64.0 - at as f32).to_le_bytes())
-            .collect();
+        let value = |at: usize| f32::from(seed) / 64.0 - at as f32;
+        let values: Vec<f32> = (0..self.values_in(chunk)).map(value).collect();
+        let values = match self.watched.bits(round) {
+            None => values.iter().flat_map(|a| a.to_le_bytes()).collect(),
+            // Some change nothing.
+            Some(_) if seed & 15 == 15 => Vec::new(),
+            Some(bits) => values.chunks(OUTER).flat_map(|part| packed(bits, part)).collect(),
+        };
         (Data { round, chunk, acks: self.honest_acks(index), values: &[] }, values)
     }
 
@@ -195,7 +219,7 @@ impl Harness {
                         Scheme::GradientTracking
                     };
                 }
-                4 => hello.identity.math ^= 1,
+                4 => hello.identity.math ^= script.pick(&[1, 1 << 17, 1 << 20]),
                 5 => hello.identity.chunk = script.pick(&[0, 1, 3, u32::MAX]),
                 _ => hello.identity.digest ^= 1,
             },
@@ -204,6 +228,14 @@ impl Harness {
             (Body::Hello(hello), _) => hello.challenge = script.pick(&[0, 1, u32::MAX]),
             (Body::Data(data), 4) => data.round = script.around(data.round),
             (Body::Data(data), 5) => data.chunk = script.around(u64::from(data.chunk)) as u32,
+            (Body::Data(data), 6 | 7) if self.watched.bits(data.round).is_some() => {
+                let at = script.below(values.len());
+                values[at] = script.byte();
+            }
+            // A step so large that nodes leave the range of the codec.
+            (Body::Data(data), 8) if self.watched.bits(data.round).is_some() => {
+                values[0] = script.pick(&[20, 24, 29]);
+            }
             (Body::Data(_), 6 | 7) => {
                 let bad = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
                 let at = 4 * script.below(values.len() / 4);

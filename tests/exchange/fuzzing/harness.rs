@@ -1,12 +1,10 @@
 //! One exchange among neighbours that are honest, faulty or hostile, as a script decides.
 
 use lopa_core::batch::Sampler;
+use lopa_core::codec::Codec;
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Exchange, Learner, Micros, Peer, Settings, Timing};
-use lopa_core::node::{Buffers, Config, Node, NodeError, Phase, Scheme, Scratch, State, Variable};
-use lopa_core::oracles::Evaluations;
-use lopa_core::problem::{Dimensions, Problem};
-use lopa_core::problems::{Quadratic, QuadraticParts};
+use lopa_core::node::{Config, Phase, Scheme, Scratch, Variable};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::{
     Answer, Ask, Body, Counters, Data, FrameReader, HOST, Identity, LEAST_VALUES, Message, Metrics,
@@ -16,12 +14,13 @@ use lopa_core::wire::{
 
 use super::actor::Actor;
 use super::script::Script;
+use super::watched::{INNER, OUTER, Watched, dimensions};
 
-pub(super) const OUTER: usize = 5;
-const INNER: usize = 2;
 pub(super) const LINKS: usize = 2;
 pub(super) const WINDOW: usize = 3;
-pub(super) const VALUES: usize = LEAST_VALUES;
+/// Few, but enough for a block of x and one of y in full.
+pub(super) const VALUES: usize = 2 * OUTER;
+const _: () = assert!(VALUES >= LEAST_VALUES);
 /// The longest message that the exchange can receive.
 const FRAME: usize = received_len(VALUES) + SEAL_LONGEST;
 /// A message with this many values is as long as one with counters, the longest that an exchange with few values sends.
@@ -41,54 +40,12 @@ pub(super) const TIMING: Timing = Timing {
     patience: 1 << 18,
     probe: 1 << 13,
 };
-/// Limits of mixes per call and of frames at one time.
-const MOST_MIXES: usize = 8;
+/// The most frames at one time.
 pub(super) const MOST_FRAMES: usize = 24;
 /// A script longer than this is cut.
 const MOST_OPS: usize = 4_096;
 
 pub(super) type Tested = Exchange<3, LINKS, VALUES, WINDOW>;
-type TestedNode = Node<Quadratic<'static>, [f32; OUTER], [f32; INNER], [f32; OUTER]>;
-
-const PROBLEM: QuadraticParts<'static> = QuadraticParts {
-    diagonal: &[1.5, 2.0],
-    spike: &[0.25, -0.5],
-    coupling: &[0.5, -0.25, 0.125, 0.0, 1.0, -0.5, 0.25, 0.75, -1.0, 0.5],
-    shift: &[1.0, -0.5],
-    target: &[0.5, 2.0],
-    centre: &[1.0, -1.0, 0.5, 0.0, 2.0],
-    rigidity: 0.5,
-};
-
-/// A node that checks what the exchange does to it.
-pub(super) struct Watched {
-    pub node: TestedNode,
-    pub mixes: usize,
-}
-
-impl Learner for Watched {
-    fn state(&self) -> State<'_> {
-        self.node.state()
-    }
-    fn phase(&self) -> Phase {
-        self.node.phase()
-    }
-    fn mix(&mut self, x_gap: &[f32], y_gap: &[f32]) -> Result<(), NodeError> {
-        self.mixes += 1;
-        assert!(self.mixes <= MOST_MIXES, "advance does not end");
-        let result = self.node.mix(x_gap, y_gap);
-        // Anything else means that the exchange and the node are out of step.
-        assert!(matches!(result, Ok(()) | Err(NodeError::Diverged(_))), "{result:?}");
-        result
-    }
-    fn restart(&mut self, epoch: Epoch, round: u64) {
-        assert!(!matches!(self.phase(), Phase::Diverged(_)), "a diverged node was restarted");
-        self.node.restart(epoch, round);
-    }
-    fn evaluations(&self) -> Evaluations {
-        self.node.evaluations()
-    }
-}
 
 /// The exchange, and what its environment knows about it.
 pub(super) struct Harness {
@@ -125,6 +82,8 @@ pub struct Reached {
     pub diverged: bool,
     pub finished: bool,
     pub duplicate: bool,
+    /// Whether vectors travelled in few bits.
+    pub coded: bool,
     /// Requests that changed something.
     pub carried: u32,
 }
@@ -151,6 +110,7 @@ pub fn exchange(data: &[u8]) -> Reached {
         diverged: matches!(harness.watched.phase(), Phase::Diverged(_)),
         finished: round >= harness.settings.rounds,
         duplicate: harness.exchange.duplicate(),
+        coded: harness.coded(),
         carried: harness.carried,
     }
 }
@@ -160,20 +120,22 @@ impl Harness {
         let choice = script.byte();
         let tracking = choice & 1 == 0;
         let scheme = if tracking { Scheme::GradientTracking } else { Scheme::LocalGradient };
-        let chunk = if tracking { 2 } else { 4 };
+        // With a codec a chunk is a whole vector, because a block is longer.
+        let bits = [8, 4, 3][usize::from(choice >> 5) % 3];
+        let codec = (choice & 16 != 0).then(|| Codec::new(bits, -16).unwrap());
+        let chunk = match codec {
+            Some(_) => OUTER as u32,
+            None if tracking => 2,
+            None => 4,
+        };
         let rounds = if choice & 2 == 0 { 1_000 } else { [1, 3, u64::MAX][script.below(3)] };
         let neighbours = if choice & 4 == 0 { 2 } else { 3 };
         // Some nodes cannot count their boots.
         let boot = if choice & 8 == 0 { BOOT } else { 0 };
-        let problem = Quadratic::new(PROBLEM).unwrap();
         let steps = StepSizes::new(0.2, 0.3, 0.3, 0.5, 0.7).unwrap();
         let config = Config { steps, sampler: Sampler::full(NODE) };
-        let (outer, inner) = ([0.0; OUTER], [0.0; INNER]);
-        let buffers =
-            Buffers { x: outer, y: outer, z: outer, theta: inner, v: inner, delta: outer };
-        let node = Node::new(problem, scheme, config, buffers).unwrap();
-        let size: Dimensions = node.problem().dimensions();
-        let identity = Identity::new(9, size, scheme, &config, chunk, rounds);
+        let identity = Identity::new(9, dimensions(), scheme, &config, chunk, rounds);
+        let identity = codec.map_or(identity, |codec| identity.with_codec(codec));
         let settings =
             Settings { node: NODE, identity, rounds, boot, timing: TIMING, seal: Seal::PLAIN };
         // With two neighbours, both links are still in use.
@@ -181,7 +143,7 @@ impl Harness {
             .iter()
             .map(|&(node, link, weight)| Peer { node, link, weight })
             .collect();
-        let watched = Watched { node, mixes: 0 };
+        let watched = Watched::new(scheme, config, codec);
         let exchange = Exchange::new(settings, &peers, &watched, 0).unwrap();
         let actor = |peer: &Peer| Actor::new(peer.node, usize::from(peer.link), peer.weight);
         Self {

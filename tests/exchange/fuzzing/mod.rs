@@ -6,6 +6,7 @@ mod checks;
 mod decoding;
 mod harness;
 mod script;
+mod watched;
 
 pub use decoding::{crc, decoder, frame};
 pub use harness::{Reached, exchange};
