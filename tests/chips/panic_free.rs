@@ -37,6 +37,12 @@ fn no_panic_can_be_reached_with_micromath() {
 
 #[test]
 #[ignore = "needs the chip targets: tests/run.sh runs it"]
+fn no_panic_can_be_reached_with_few_bits() {
+    links(CORTEX_M4F, &["codec"]);
+}
+
+#[test]
+#[ignore = "needs the chip targets: tests/run.sh runs it"]
 fn a_planted_panic_is_found() {
     let error = link(CORTEX_M4F, &["planted"]).expect_err("it must not link");
     assert!(error.contains("undefined symbol: a_panic_is_reachable"), "{error}");

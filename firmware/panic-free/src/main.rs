@@ -7,6 +7,8 @@
 #![no_main]
 
 mod board;
+#[cfg(feature = "codec")]
+mod few_bits;
 
 use core::hint::black_box;
 
@@ -195,6 +197,8 @@ fn everything() -> Option<()> {
         black_box((v, out));
         network(&problem);
         exchange(problem);
+        #[cfg(feature = "codec")]
+        few_bits::few_bits(problem);
     }
     let mut stream = Draws { seed: 1, node: 1 }.stream(black_box(9), Purpose::custom(black_box(1)));
     black_box((stream.next(), stream.unit(), stream.below(black_box(core::num::NonZeroU32::MIN))));
