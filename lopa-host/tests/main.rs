@@ -6,6 +6,7 @@ mod algorithms;
 mod automatic;
 mod bars;
 mod bits;
+mod bits_over_links;
 mod boards;
 #[cfg(unix)]
 mod browser;

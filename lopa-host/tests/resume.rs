@@ -16,6 +16,8 @@ const LINKS: &str = "[links]\nwiring = \"routed\"\nchunk = 10\ndrop = 0.05\n[run
 
 const BITS: &str = "[links]\nbits = 4\nsimulate = false\n[run]";
 
+const BITS_OVER_LINKS: &str = "[links]\nbits = 4\nchunk = 32\ndrop = 0.05\n[run]";
+
 /// Five nodes and ninety rounds with metrics of single nodes, and some text replaced.
 fn ninety_rounds(changes: &[(&str, &str)]) -> String {
     let own = [("nodes = 4", "nodes = 5"), ("iterations = 60", "iterations = 90\nper_node = true")];
@@ -88,6 +90,7 @@ fn a_run_stopped_anywhere_resumes_to_the_same_bits() {
         ("lg", ninety_rounds(&[("lopa-gt", "lopa-lg")]), false, stops),
         ("links", ninety_rounds(&[("[run]", LINKS)]), true, stops),
         ("bits-gt", ninety_rounds(&[("[run]", BITS)]), false, &[1, 37]),
+        ("bits-links", ninety_rounds(&[("[run]", BITS_OVER_LINKS)]), true, &[1, 37]),
         ("bits-lg", ninety_rounds(&[("[run]", BITS), ("lopa-gt", "lopa-lg")]), false, &[37]),
     ] {
         let whole = dir.path().join(name);

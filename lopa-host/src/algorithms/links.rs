@@ -7,10 +7,9 @@ use std::ops::Add;
 use lopa_core::exchange::Micros;
 use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::Phase;
-use lopa_core::problem::Problem;
 
-use super::{Algorithm, NodeView, RestoreError, Sent, restore_all, save_all};
-use crate::network::{Health, LinkedError, LinkedNetwork, Linking, SimulatedNode, Traffic};
+use super::{Algorithm, NodeView, Participant, RestoreError, Sent, restore_all, save_all};
+use crate::network::{Health, LinkedError, LinkedNetwork, LinkedNode, Linking, Traffic};
 
 /// Chunks under way to a neighbour at a time.
 pub(crate) const WINDOW: usize = 4;
@@ -18,30 +17,30 @@ pub(crate) const WINDOW: usize = 4;
 const VALUES: usize = 256;
 
 /// A node between two rounds, and what it had sent by then.
-type Past<P> = (SimulatedNode<P>, Traffic);
+type Past<N> = (N, Traffic);
 
-/// LoPA's nodes over links. Some run ahead of others, so their past states are kept until all have been there.
+/// LoPA's nodes over links, whichever way their vectors travel. Some run ahead of others, so their past states are kept until all have been there.
 #[derive(Debug)]
-pub struct Links<P> {
-    network: LinkedNetwork<SimulatedNode<P>, WINDOW, VALUES>,
+pub struct Links<N> {
+    network: LinkedNetwork<N, WINDOW, VALUES>,
     edges: Vec<Edge>,
     rounds: u64,
     linking: Linking,
     /// The nodes between the same two rounds, and what each had sent.
-    nodes: Vec<SimulatedNode<P>>,
+    nodes: Vec<N>,
     sent: Vec<Traffic>,
     /// Where nodes were after that.
-    ahead: Vec<VecDeque<Past<P>>>,
+    ahead: Vec<VecDeque<Past<N>>>,
     round: u64,
 }
 
-impl<P: Problem + Clone> Links<P> {
+impl<N: LinkedNode + Clone> Links<N> {
     /// Links nodes by weighted edges (both directions, sorted), to run `rounds` rounds.
     ///
     /// # Errors
     /// Names the node whose exchange refuses its settings.
     pub fn new(
-        nodes: Vec<SimulatedNode<P>>,
+        nodes: Vec<N>,
         edges: Vec<Edge>,
         rounds: u64,
         linking: Linking,
@@ -54,7 +53,10 @@ impl<P: Problem + Clone> Links<P> {
     }
 }
 
-impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
+impl<P, N> Algorithm<P> for Links<N>
+where
+    N: LinkedNode + Participant<P> + Clone + fmt::Debug + Send,
+{
     fn step(&mut self) -> Result<(), NetworkError> {
         let goal = self.round + 1;
         while self.ahead.iter().any(VecDeque::is_empty) {
@@ -86,7 +88,7 @@ impl<P: Problem + Clone + Send + Sync + fmt::Debug> Algorithm<P> for Links<P> {
     }
 
     fn nodes(&self) -> Vec<NodeView<'_, P>> {
-        self.nodes.iter().map(NodeView::from).collect()
+        self.nodes.iter().map(Participant::view).collect()
     }
 
     fn sent(&self) -> Sent {

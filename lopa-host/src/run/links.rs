@@ -1,7 +1,6 @@
 //! The table `links` as what a simulated network over links is told.
 
 use lopa_core::blob::Wiring;
-use lopa_core::codec::Codec;
 use lopa_core::exchange::Timing;
 use lopa_core::node::Scheme;
 use lopa_core::wire::{Seal, message_len};
@@ -11,13 +10,8 @@ use crate::algorithms::WINDOW;
 use crate::config::LinksTable;
 use crate::network::{Faults, LINKS, Linking};
 
-/// Refuses what cannot be simulated over links: few bits, and nodes with too many neighbours.
-pub(super) fn check(degrees: &[usize], codec: Option<Codec>) -> Result<(), RunError> {
-    if codec.is_some() {
-        let what = "links.bits: few bits do not yet travel over simulated links: set simulate = false in the table [links] to \
-                    run in-process";
-        return Err(RunError::Input(what.into()));
-    }
+/// Refuses nodes with more neighbours than can be simulated over links.
+pub(super) fn check(degrees: &[usize]) -> Result<(), RunError> {
     match degrees.iter().position(|degree| *degree > LINKS) {
         Some(node) => Err(RunError::Input(format!(
             "links: node {node} has {} neighbours, but at most {LINKS} can be simulated over links: \

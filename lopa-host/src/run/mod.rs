@@ -326,12 +326,16 @@ impl Prepared {
         let edges = self.weights().edges().to_vec();
         if let Some(table) = self.experiment.links.as_ref().filter(|table| table.simulate) {
             let degrees = self.weights().degrees();
-            links::check(&degrees, codec)?;
+            links::check(&degrees)?;
             let linking = linking(table, algorithm.scheme()?, &degrees, self.seal);
-            let nodes = self.simulation(samples)?.into_nodes();
-            let linked = Links::new(nodes, edges, self.experiment.run.iterations, linking);
-            let linked = linked.map_err(|error| RunError::Input(format!("links: {error}")))?;
-            return Ok(Box::new(linked));
+            let (floats, rounds) = (self.simulation(samples)?, self.experiment.run.iterations);
+            let wrong = |error| RunError::Input(format!("links: {error}"));
+            if let Some(codec) = codec {
+                let nodes = self.coded(floats, codec)?.into_nodes();
+                return Ok(Box::new(Links::new(nodes, edges, rounds, linking).map_err(wrong)?));
+            }
+            let nodes = floats.into_nodes();
+            return Ok(Box::new(Links::new(nodes, edges, rounds, linking).map_err(wrong)?));
         }
         if let Some(codec) = codec {
             return Ok(Box::new(self.coded(self.simulation(samples)?, codec)?));
