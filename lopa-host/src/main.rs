@@ -26,6 +26,7 @@ use command::sweep::SweepCommand;
 use command::theory::TheoryCommand;
 use command::topology::Topology;
 use command::tune::TuneCommand;
+use command::workers::WorkerCommand;
 use command::{Failure, print, printed, tell};
 
 /// Learning on a fleet of microcontrollers without a server.
@@ -65,6 +66,7 @@ enum Command {
     Theory(TheoryCommand),
     Paper(Paper),
     Key(KeyCommand),
+    Worker(WorkerCommand),
     Shard(ShardCommand),
     #[cfg(unix)]
     Fleet(Box<FleetCommand>),
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         Some(Command::Theory(theory)) => theory.run(),
         Some(Command::Paper(paper)) => paper.run(),
         Some(Command::Key(key)) => key.run(),
+        Some(Command::Worker(worker)) => worker.run(),
         Some(Command::Shard(shard)) => shard.run(),
         #[cfg(unix)]
         Some(Command::Fleet(fleet)) => fleet.run(),

@@ -45,6 +45,8 @@ mod shard;
 mod theory;
 mod topologies;
 mod topology_command;
+#[cfg(all(unix, feature = "zenoh"))]
+mod workers;
 
 #[test]
 fn no_file_of_tests_is_left_out() {

@@ -14,8 +14,9 @@ use super::loopless::{Loopless, Order};
 use super::ma_dsbo::MaDsbo;
 use super::mdbo::Mdbo;
 use super::rule::{Rule, RuleNode};
-use super::{Algorithm, AlgorithmName, AlgorithmTable, TableError};
+use super::{Algorithm, AlgorithmName, AlgorithmTable, Participant, TableError};
 use crate::network::{InProcess, Simulation};
+use crate::workers::{Distributed, Place};
 
 /// Why an algorithm could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,22 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
     start: impl Fn(usize) -> Vec<f32>,
     sampler: impl Fn(u32) -> Sampler,
 ) -> Result<Box<dyn Algorithm<P> + 'p>, BuildError> {
+    build_at(table, problems, edges, start, sampler, None)
+}
+
+/// The same for a network in several processes: in the first one with the problems of all nodes, in the others with their own.
+/// `sampler` gets a node's number among the problems here.
+///
+/// # Errors
+/// As for one process.
+pub fn build_at<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
+    table: &AlgorithmTable,
+    problems: impl IntoIterator<Item = P>,
+    edges: Vec<Edge>,
+    start: impl Fn(usize) -> Vec<f32>,
+    sampler: impl Fn(u32) -> Sampler,
+    place: Option<Place>,
+) -> Result<Box<dyn Algorithm<P> + 'p>, BuildError> {
     table.check()?;
     // Checked: what is missing here is not used.
     let [alpha, beta, lambda, gamma, tau] =
@@ -86,7 +103,8 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
         AlgorithmName::LopaLg | AlgorithmName::LopaGt => {
             let (steps, scheme) = (table.steps()?, table.scheme()?);
             let config = |node| Config { steps, sampler: sampler(node) };
-            return Ok(Box::new(Simulation::new(problems, scheme, edges, start, config)?));
+            let nodes = Simulation::in_round_0(problems, scheme, start, config)?;
+            return Ok(join(nodes, edges, place)?);
         }
         AlgorithmName::Spdb => (series, Consensus::Tracking),
         AlgorithmName::GossipDsbo => (series, Consensus::Local),
@@ -124,5 +142,17 @@ pub fn build<'p, P: Problem + Send + Sync + fmt::Debug + 'p>(
         Ok(node)
     };
     let nodes = (0_u32..).zip(problems).map(node).collect::<Result<_, BuildError>>()?;
-    Ok(Box::new(InProcess::join(nodes, edges)?))
+    Ok(join(nodes, edges, place)?)
+}
+
+/// Joins nodes by the edges of the whole network, in this process or with those of others.
+pub(crate) fn join<'p, P: 'p, M: Participant<P> + fmt::Debug + 'p>(
+    nodes: Vec<M>,
+    edges: Vec<Edge>,
+    place: Option<Place>,
+) -> Result<Box<dyn Algorithm<P> + 'p>, NetworkError> {
+    Ok(match place {
+        None => Box::new(InProcess::join(nodes, edges)?),
+        Some(place) => Box::new(Distributed::join(nodes, &edges, place)?),
+    })
 }

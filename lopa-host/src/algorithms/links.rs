@@ -5,10 +5,12 @@ use std::fmt;
 use std::ops::Add;
 
 use lopa_core::exchange::Micros;
-use lopa_core::network::{Edge, NetworkError};
+use lopa_core::network::Edge;
 use lopa_core::node::Phase;
 
-use super::{Algorithm, NodeView, Participant, RestoreError, Sent, restore_all, save_all};
+use super::{
+    Algorithm, NodeView, Participant, RestoreError, Sent, StepError, restore_all, save_all,
+};
 use crate::network::{Health, LinkedError, LinkedNetwork, LinkedNode, Linking, Traffic};
 
 /// Chunks under way to a neighbour at a time.
@@ -57,7 +59,7 @@ impl<P, N> Algorithm<P> for Links<N>
 where
     N: LinkedNode + Participant<P> + Clone + fmt::Debug + Send,
 {
-    fn step(&mut self) -> Result<(), NetworkError> {
+    fn step(&mut self) -> Result<(), StepError> {
         let goal = self.round + 1;
         while self.ahead.iter().any(VecDeque::is_empty) {
             self.network.turn(Micros::MAX)?;

@@ -81,7 +81,8 @@ mod table;
 mod tests;
 mod update;
 
-pub use build::{BuildError, build};
+pub(crate) use build::join;
+pub use build::{BuildError, build, build_at};
 pub use catalogue::{About, AlgorithmName, Cost, Key};
 pub use links::Links;
 pub(crate) use links::WINDOW;
@@ -94,17 +95,28 @@ use lopa_core::network::NetworkError;
 use lopa_core::oracles::Evaluations;
 
 use crate::network::{Health, InProcess, LinkedError, Member, Traffic};
+use crate::workers::Gone;
 
 /// A network that learns, one outer iteration after the other.
 pub trait Algorithm<P>: fmt::Debug + Send {
     /// One round of every node: what is computed, and one exchange.
     ///
     /// # Errors
-    /// Names the node that diverged, the one with the lowest number. Its variables are still finite.
-    fn step(&mut self) -> Result<(), NetworkError>;
+    /// Names the node that diverged, the one with the lowest number. Its variables are still finite. Or names the worker that
+    /// is gone.
+    fn step(&mut self) -> Result<(), StepError>;
 
     /// Rounds completed.
     fn round(&self) -> u64;
+
+    /// Brings nodes here that are in other processes, to be looked at and saved. Without this they are where they were when
+    /// they were last here.
+    ///
+    /// # Errors
+    /// As in a [step](Self::step): what happened elsewhere may become known only now.
+    fn gather(&mut self) -> Result<(), StepError> {
+        Ok(())
+    }
 
     /// The nodes, in order of their numbers.
     fn nodes(&self) -> Vec<NodeView<'_, P>>;
@@ -147,32 +159,36 @@ pub(crate) trait Participant<P>: Member {
     fn restore<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], CheckpointError>;
 }
 
-/// The checkpoint of a whole network: its nodes' own, one behind the other.
-fn save_all<P, M: Participant<P>>(nodes: &[M]) -> Option<Vec<u8>> {
+/// The checkpoint of many nodes: their own, one behind the other.
+pub(crate) fn save_all<'n, P, M: Participant<P> + 'n>(
+    nodes: impl IntoIterator<Item = &'n M>,
+) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    nodes.iter().try_for_each(|node| node.save(&mut bytes))?;
+    nodes.into_iter().try_for_each(|node| node.save(&mut bytes))?;
     Some(bytes)
 }
 
-fn restore_all<P, M: Participant<P>>(
-    nodes: &mut [M],
+pub(crate) fn restore_all<'n, P, M: Participant<P> + 'n>(
+    nodes: impl IntoIterator<Item = &'n mut M>,
     mut bytes: &[u8],
 ) -> Result<(), RestoreError> {
-    for (number, node) in nodes.iter_mut().enumerate() {
-        bytes = node.restore(bytes).map_err(|error| RestoreError::Node { node: number, error })?;
+    let mut last = 0;
+    for (node, own) in nodes.into_iter().enumerate() {
+        bytes = own.restore(bytes).map_err(|error| RestoreError::Node { node, error })?;
+        last = node;
     }
     match bytes.len() {
         0 => Ok(()),
         found => {
             let error = CheckpointError::Length { needed: 0, found };
-            Err(RestoreError::Node { node: nodes.len().saturating_sub(1), error })
+            Err(RestoreError::Node { node: last, error })
         }
     }
 }
 
 impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for InProcess<M> {
-    fn step(&mut self) -> Result<(), NetworkError> {
-        Self::round(self)
+    fn step(&mut self) -> Result<(), StepError> {
+        Ok(Self::round(self)?)
     }
 
     fn round(&self) -> u64 {
@@ -245,6 +261,17 @@ impl Sent {
     }
 }
 
+/// Why a round could not be completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// A node diverged.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A process with a part of the nodes is gone.
+    #[error(transparent)]
+    Worker(#[from] Gone),
+}
+
 /// Why a checkpoint was refused.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum RestoreError {
@@ -259,4 +286,7 @@ pub enum RestoreError {
     /// The restored nodes could not be linked.
     #[error("links: {0}")]
     Links(LinkedError),
+    /// A process with a part of the nodes is gone.
+    #[error(transparent)]
+    Worker(Gone),
 }

@@ -19,6 +19,7 @@ pub(crate) mod sweep;
 pub(crate) mod theory;
 pub(crate) mod topology;
 pub(crate) mod tune;
+pub(crate) mod workers;
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -61,7 +62,7 @@ impl Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Diverged(_) | RunError::Output(_) => Self::run(error),
+            RunError::Diverged(_) | RunError::Output(_) | RunError::Worker(_) => Self::run(error),
             _ => Self::input(error),
         }
     }
@@ -164,9 +165,19 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
+    /// How many were asked for.
+    pub(crate) const fn number(&self) -> Option<u16> {
+        self.threads
+    }
+
     /// Starts them.
     pub(crate) fn start(&self) -> Result<(), Failure> {
-        let Some(threads) = self.threads else { return Ok(()) };
+        self.start_or(None)
+    }
+
+    /// Starts them, or another number if none was asked for.
+    pub(crate) fn start_or(&self, other: Option<u16>) -> Result<(), Failure> {
+        let Some(threads) = self.threads.or(other) else { return Ok(()) };
         rayon::ThreadPoolBuilder::new()
             .num_threads(usize::from(threads))
             .build_global()

@@ -9,6 +9,7 @@ use lopa_host::report::Outputs;
 use lopa_host::run::{Options, Outcome, RunError, Watch, settle};
 
 use super::live::LiveOption;
+use super::workers::WorkersOption;
 use super::{Failure, Lines, Threads, complete, folder, inputs, interrupts, progress, tell};
 
 /// Simulates the network a file describes.
@@ -19,7 +20,8 @@ use super::{Failure, Lines, Threads, complete, folder, inputs, interrupts, progr
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lopa run network.toml --out results --threads 2\n  \
                         lopa run network.toml --out results --resume\n  \
-                        lopa run network.toml --out results --live")]
+                        lopa run network.toml --out results --live\n  \
+                        lopa run network.toml --out results --workers 4")]
 pub(crate) struct Run {
     /// Experiment file (TOML).
     file: PathBuf,
@@ -32,28 +34,38 @@ pub(crate) struct Run {
     #[command(flatten)]
     live: LiveOption,
     #[command(flatten)]
+    workers: WorkersOption,
+    #[command(flatten)]
     threads: Threads,
 }
 
 impl Run {
     /// Runs, and prints the results in a few lines.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.threads.start()?;
+        let threads = self.workers.threads();
+        self.threads.start_or(threads)?;
         let mut experiment = Experiment::read(&self.file).map_err(Failure::input)?;
         let chosen = if self.resume { settle(&mut experiment, &self.out) } else { Vec::new() };
         let prepared = complete(experiment)?.with_chosen(chosen);
         let inputs = inputs(&self.file, prepared.experiment());
         let outputs = folder(&self.out, &Outputs::RUN, &inputs)?;
         let bar = progress(prepared.experiment().run.iterations, "rounds");
-        let (outputs, stop) = (Some(&outputs), Some(interrupts()?));
+        let stop = interrupts()?;
+        let threads = self.threads.number().or(threads).unwrap_or(1);
+        let led = self.workers.start(&self.file, prepared.experiment(), threads, stop)?;
+        let (outputs, stop) = (Some(&outputs), Some(stop));
         let live = self.live.start(&prepared, &self.file)?;
         let feed = live.as_ref().map(Live::feed);
         let watch = feed.map(|feed| feed as &dyn Watch);
-        let options = Options { outputs, resume: self.resume, stop, watch };
+        let place = led.as_ref().map(|led| &led.place);
+        let options = Options { outputs, resume: self.resume, stop, watch, place };
         let outcome = prepared.run(options, |round| bar.set_position(round));
         bar.finish_and_clear();
         if let Some(feed) = feed {
             end(feed, &outcome);
+        }
+        if let Err(RunError::Worker(gone)) = outcome {
+            return Err(Failure::run(format!("{gone}; {}", self.resuming())));
         }
         let Outcome { record, round, finished, losses, learned, .. } = outcome?;
         let mut lines = Lines::default();
@@ -74,10 +86,13 @@ impl Run {
         if finished {
             return Ok(());
         }
+        Err(Failure::run(format!("interrupted after round {round}; {}", self.resuming())))
+    }
+
+    /// How to go on.
+    fn resuming(&self) -> String {
         let (file, out) = (self.file.display(), self.out.display());
-        Err(Failure::run(format!(
-            "interrupted after round {round}; continue with: lopa run {file} --out {out} --resume"
-        )))
+        format!("continue with: lopa run {file} --out {out} --resume")
     }
 }
 

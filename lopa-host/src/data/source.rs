@@ -1,6 +1,7 @@
 //! The table `data` of a file: where samples come from, and how nodes get them.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use lopa_core::samples::LabelKind;
@@ -221,7 +222,7 @@ impl DataTable {
         seed: u64,
     ) -> Result<Vec<Shard>, DataError> {
         let mut shards = match self.source() {
-            Source::Synthetic => return self.synthetic(nodes, seed),
+            Source::Synthetic => return self.synthetic(nodes, 0..nodes, seed),
             _ if self.in_folders() => {
                 let dir =
                     self.need(self.dir.as_deref(), "dir or data.file", "a folder or a file")?;
@@ -297,7 +298,16 @@ impl DataTable {
         })
     }
 
-    fn synthetic(&self, nodes: u32, seed: u64) -> Result<Vec<Shard>, DataError> {
+    /// The shards of some of the nodes, made up.
+    ///
+    /// # Errors
+    /// Names the setting that is out of range.
+    pub(crate) fn synthetic(
+        &self,
+        nodes: u32,
+        own: Range<u32>,
+        seed: u64,
+    ) -> Result<Vec<Shard>, DataError> {
         let recipe = self.recipe(seed);
         let Recipe { features, relevant, samples, .. } = recipe;
         if features == 0 || relevant > features {
@@ -314,7 +324,7 @@ impl DataTable {
                 MOST_VALUES / features / nodes.max(1) as usize
             )));
         }
-        Ok(recipe.shards(nodes))
+        Ok(recipe.shards_of(own))
     }
 
     /// One file for all nodes, and perhaps a test file of the same width.

@@ -1,6 +1,7 @@
 //! Data with a known truth: all labels depend on the same few features, on each node in a different way unless nodes are
 //! to be alike.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use lopa_core::draw::{Draws, Purpose};
@@ -36,8 +37,14 @@ impl Recipe {
     /// The shards of the first `nodes` nodes.
     #[must_use]
     pub fn shards(&self, nodes: u32) -> Vec<Shard> {
+        self.shards_of(0..nodes)
+    }
+
+    /// The shards of some nodes.
+    #[must_use]
+    pub fn shards_of(&self, nodes: Range<u32>) -> Vec<Shard> {
         let classes = Self::classes();
-        (0..nodes).into_par_iter().map(|node| self.shard_with(node, &classes)).collect()
+        nodes.into_par_iter().map(|node| self.shard_with(node, &classes)).collect()
     }
 
     fn classes() -> Arc<[Class]> {

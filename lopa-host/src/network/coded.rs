@@ -80,11 +80,19 @@ impl<P: Problem + Send + Sync> InProcess<CodedSimulatedNode<P>> {
         edges: Vec<Edge>,
         codec: Codec,
     ) -> Result<Self, NetworkError> {
+        Self::join(Self::with_codec(nodes, codec)?, edges)
+    }
+
+    /// The nodes of such a network.
+    pub(crate) fn with_codec(
+        nodes: Vec<SimulatedNode<P>>,
+        codec: Codec,
+    ) -> Result<Vec<CodedSimulatedNode<P>>, NetworkError> {
         let coded = |(number, node)| {
             let refused = |error| NetworkError::Node { node: number, error };
             with_codec(node, codec).map_err(refused)
         };
-        Self::join(nodes.into_iter().enumerate().map(coded).collect::<Result<_, _>>()?, edges)
+        nodes.into_iter().enumerate().map(coded).collect()
     }
 }
 

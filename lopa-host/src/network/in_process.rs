@@ -4,8 +4,10 @@
 //! same for any number of threads. A round allocates nothing.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytemuck::{Pod, Zeroable};
 use lopa_core::network::{Edge, NetworkError, check_edges};
 use lopa_core::node::NodeError;
 use lopa_core::problem::Dimensions;
@@ -17,7 +19,7 @@ pub trait Member: Send + Sync {
     /// Memory to compute in, which nodes on one thread share.
     type Scratch: Send + fmt::Debug;
     /// What travels for an element of a vector: the element, or its change.
-    type Sent: Copy + Default + Send + Sync + fmt::Debug;
+    type Sent: Pod + Send + Sync + fmt::Debug;
 
     /// The size of its problem.
     fn dimensions(&self) -> Dimensions;
@@ -110,13 +112,26 @@ impl<M: Member> InProcess<M> {
         if let Some(index) = edges.iter().position(|edge| !M::takes(edge.weight)) {
             return Err(NetworkError::Weight { index });
         }
+        Self::part(nodes, edges, 0)
+    }
+
+    /// The same for a part of a network. The nodes here are numbered from 0 and followed by `strangers`: neighbours elsewhere,
+    /// whose vectors must be [received](Self::received_mut) in every round. Edges are those of the nodes here, sorted by node.
+    ///
+    /// # Errors
+    /// Names the first node whose vectors do not fit those of node 0.
+    pub(crate) fn part(
+        nodes: Vec<M>,
+        edges: Vec<Edge>,
+        strangers: usize,
+    ) -> Result<Self, NetworkError> {
         let lengths = nodes.first().map_or([0; 2], M::lengths);
         if let Some(node) = nodes.iter().position(|node| node.lengths() != lengths) {
             return Err(NetworkError::Unlike { node });
         }
         let start = |node| edges.partition_point(|edge| (edge.node as usize) < node);
         let starts = (0..=nodes.len()).map(start).collect();
-        let sent = vec![M::Sent::default(); nodes.len() * width(lengths)];
+        let sent = vec![M::Sent::zeroed(); (nodes.len() + strangers) * width(lengths)];
         let (bytes, memory) = (vec![0; nodes.len()], PerThread(Vec::new()));
         Ok(Self { nodes, edges, starts, lengths, sent, bytes, memory, failed: None })
     }
@@ -126,10 +141,8 @@ impl<M: Member> InProcess<M> {
     /// # Errors
     /// Names the node that diverged: the one with the lowest number.
     pub fn round(&mut self) -> Result<(), NetworkError> {
-        self.prepare_threads();
-        let moved = self.failed.map_or_else(|| self.compute_and_mix(), Err);
-        self.failed = moved.err();
-        moved
+        self.compute()?;
+        self.mix()
     }
 
     /// Gives every thread memory to compute in, unless it has some.
@@ -147,31 +160,61 @@ impl<M: Member> InProcess<M> {
         }
     }
 
-    fn compute_and_mix(&mut self) -> Result<(), NetworkError> {
-        let Self { nodes, edges, starts, lengths, sent, bytes, memory, .. } = self;
+    /// The first half of a round: every node computes, and writes what it sends.
+    ///
+    /// # Errors
+    /// Names the node that diverged: the one with the lowest number.
+    pub(crate) fn compute(&mut self) -> Result<(), NetworkError> {
+        self.failed.map_or(Ok(()), Err)?;
+        self.prepare_threads();
+        let Self { nodes, starts, lengths, sent, bytes, memory, .. } = self;
         let ([first, second], width) = (*lengths, width(*lengths));
-        let edges = |number: usize| &edges[starts[number]..starts[number + 1]];
         let places = sent.par_chunks_mut(width).zip(&mut *bytes).enumerate();
         let computed = nodes.par_iter_mut().zip(places).map(|(node, (number, (sent, bytes)))| {
             node.compute(&mut memory.own().scratch)?;
             let (x, y) = sent.split_at_mut(first);
             let own = node.send([x, &mut y[..second]]);
-            *bytes += own as u64 * edges(number).len() as u64;
+            *bytes += own as u64 * (starts[number + 1] - starts[number]) as u64;
             Ok(())
         });
-        first_error(computed)?;
+        let computed = first_error(computed);
+        self.failed = computed.err();
+        computed
+    }
+
+    /// The second half: every node mixes what it and its neighbours have sent.
+    ///
+    /// # Errors
+    /// Names the node that diverged: the one with the lowest number.
+    pub(crate) fn mix(&mut self) -> Result<(), NetworkError> {
+        let Self { nodes, edges, starts, lengths, sent, memory, .. } = self;
+        let ([first, second], width) = (*lengths, width(*lengths));
         let sent = |number: usize| {
             let (x, y) = sent[number * width..][..width].split_at(first);
             [x, &y[..second]]
         };
         let mixed = nodes.par_iter_mut().enumerate().map(|(number, node)| {
-            let neighbours =
-                edges(number).iter().map(|edge| (edge.weight, sent(edge.neighbour as usize)));
+            let edges = edges[starts[number]..starts[number + 1]].iter();
+            let neighbours = edges.map(|edge| (edge.weight, sent(edge.neighbour as usize)));
             let pulls = &mut memory.own().pulls;
             let (x, y) = pulls.split_at_mut(first);
             node.mix(sent(number), neighbours, [x, &mut y[..second]])
         });
-        first_error(mixed)
+        let mixed = first_error(mixed);
+        self.failed = mixed.err();
+        mixed
+    }
+
+    /// What a node sends in this round: all its vectors.
+    pub(crate) fn sent(&self, node: usize) -> &[M::Sent] {
+        let width = width(self.lengths);
+        &self.sent[node * width..][..width]
+    }
+
+    /// Where to put what some strangers send in this round, one behind the other.
+    pub(crate) fn received_mut(&mut self, strangers: Range<usize>) -> &mut [M::Sent] {
+        let (width, nodes) = (width(self.lengths), self.nodes.len());
+        &mut self.sent[(nodes + strangers.start) * width..(nodes + strangers.end) * width]
     }
 
     /// The bytes of everything that nodes have sent since they were joined, once per neighbour and without frames.

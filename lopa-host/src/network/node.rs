@@ -66,6 +66,16 @@ impl<P: Problem + Send + Sync> InProcess<SimulatedNode<P>> {
         start: impl Fn(usize) -> Vec<f32>,
         config: impl Fn(u32) -> Config,
     ) -> Result<Self, NetworkError> {
+        Self::join(Self::in_round_0(problems, scheme, start, config)?, edges)
+    }
+
+    /// The nodes of such a network.
+    pub(crate) fn in_round_0(
+        problems: impl IntoIterator<Item = P>,
+        scheme: Scheme,
+        start: impl Fn(usize) -> Vec<f32>,
+        config: impl Fn(u32) -> Config,
+    ) -> Result<Vec<SimulatedNode<P>>, NetworkError> {
         let node = |(number, problem): (u32, P)| {
             let size = problem.dimensions();
             let tracking = scheme == Scheme::GradientTracking;
@@ -80,8 +90,7 @@ impl<P: Problem + Send + Sync> InProcess<SimulatedNode<P>> {
             Node::new(problem, scheme, config(number), buffers)
                 .map_err(|error| NetworkError::Node { node: number as usize, error })
         };
-        let nodes = (0_u32..).zip(problems).map(node).collect::<Result<_, _>>()?;
-        Self::join(nodes, edges)
+        (0_u32..).zip(problems).map(node).collect()
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::RunError;
 use super::awake::awake;
-use super::{Diverged, RunError};
 use crate::algorithms::Algorithm;
 
 /// Where a run is, between two rounds.
@@ -22,15 +22,14 @@ pub(crate) struct Progress {
 /// it starts and after every round; `single_level` says what kind of method it is. Tells whether all rounds were completed.
 ///
 /// # Errors
-/// Names the node that diverged; passes on what `observe` fails with.
+/// Names the node that diverged, or the worker that is gone; passes on what `observe` fails with.
 pub(crate) fn drive<P, A: Algorithm<P> + ?Sized>(
     network: &mut A,
     rounds: u64,
     stop: Option<&AtomicBool>,
     single_level: bool,
-    mut observe: impl FnMut(&A, Progress) -> Result<(), RunError> + Send,
+    mut observe: impl FnMut(&mut A, Progress) -> Result<(), RunError> + Send,
 ) -> Result<bool, RunError> {
-    let diverged = |error| RunError::Diverged(Box::new(Diverged::new(error, single_level)));
     awake(|| {
         let first = network.round();
         let mut seconds = 0.0;
@@ -39,7 +38,7 @@ pub(crate) fn drive<P, A: Algorithm<P> + ?Sized>(
                 let began = Instant::now();
                 let moved = network.step();
                 seconds += began.elapsed().as_secs_f64();
-                moved.map_err(diverged)?;
+                moved.map_err(|error| RunError::of_step(error, single_level))?;
             }
             let asked = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
             let stopped = asked && first < round && round < rounds;

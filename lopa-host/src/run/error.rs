@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use lopa_core::network::NetworkError;
 use lopa_core::node::{Divergence, NodeError, Variable};
 
-use crate::algorithms::{Key, NodeView, TableError};
+use crate::algorithms::{Key, NodeView, StepError, TableError};
 use crate::config::ConfigError;
 use crate::files::WriteError;
 use crate::record::Record;
+use crate::workers::Gone;
 
 /// Why a run did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -26,9 +27,24 @@ pub enum RunError {
     /// It diverged, with everything so far written: exit status 1.
     #[error("{0}")]
     Diverged(Box<Diverged>),
+    /// A process with a part of the network is gone: exit status 1.
+    #[error(transparent)]
+    Worker(#[from] Gone),
     /// A result could not be written: exit status 1.
     #[error(transparent)]
     Output(#[from] WriteError),
+}
+
+impl RunError {
+    /// Why a round of a single-level method, or of one with two levels, could not be completed.
+    pub(super) fn of_step(error: StepError, single_level: bool) -> Self {
+        match error {
+            StepError::Network(error) => {
+                Self::Diverged(Box::new(Diverged::new(error, single_level)))
+            }
+            StepError::Worker(gone) => Self::Worker(gone),
+        }
+    }
 }
 
 /// A run that diverged.

@@ -1,12 +1,14 @@
 //! What nodes learn from: read, dealt out, and made into problems.
 
+use std::ops::Range;
+
 use lopa_core::problem::ProblemError;
 use lopa_core::problems::{AnyProblem, Logistic, Meta, Ridge, SharedLayer};
 use lopa_core::samples::LabelKind;
 
 use super::{RunError, input};
 use crate::config::{Experiment, ProblemTable};
-use crate::data::Shard;
+use crate::data::{Shard, Source};
 use crate::metrics::NodeSamples;
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
 
@@ -20,8 +22,14 @@ pub enum Material {
 }
 
 impl Material {
-    /// Reads the data and deals them out.
-    pub(super) fn load(experiment: &Experiment) -> Result<Self, RunError> {
+    /// Whether nodes learn from what is made from settings alone, so that each can have its own without the others'.
+    pub(super) fn is_made_up(experiment: &Experiment) -> bool {
+        matches!(experiment.problem, ProblemTable::Quadratic { .. })
+            || experiment.data.source() == Source::Synthetic
+    }
+
+    /// Reads the data and deals them out; what is made up only for these nodes, if not for all.
+    pub(super) fn load(experiment: &Experiment, own: Option<Range<u32>>) -> Result<Self, RunError> {
         let (nodes, seed) = (experiment.network.nodes, experiment.run.seed);
         if let ProblemTable::Quadratic {
             outer,
@@ -48,11 +56,32 @@ impl Material {
                     "x has {outer} elements and theta {inner}: use fewer nodes, or smaller ones"
                 )
             })?;
-            return Ok(Self::Quadratics((0..nodes).map(|node| recipe.node(node)).collect()));
+            let own = own.unwrap_or(0..nodes);
+            return Ok(Self::Quadratics(own.map(|node| recipe.node(node)).collect()));
         }
         let kind = experiment.problem.labels().unwrap_or(LabelKind::Real);
-        let shards = experiment.data.shards(kind, nodes, seed).map_err(input)?;
-        Ok(Self::Samples(shards, kind))
+        let shards = match own {
+            Some(own) if Self::is_made_up(experiment) => {
+                experiment.data.synthetic(nodes, own, seed)
+            }
+            _ => experiment.data.shards(kind, nodes, seed),
+        };
+        Ok(Self::Samples(shards.map_err(input)?, kind))
+    }
+
+    /// Drops the data of all nodes but these.
+    pub(super) fn keep(&mut self, nodes: Range<usize>) {
+        match self {
+            Self::Samples(shards, _) => *shards = shards.drain(nodes).collect(),
+            Self::Quadratics(data) => *data = data.drain(nodes).collect(),
+        }
+    }
+
+    /// Drops what nodes are tested on.
+    pub(super) fn forget_tests(&mut self) {
+        if let Self::Samples(shards, _) = self {
+            shards.iter_mut().for_each(|shard| shard.test = None);
+        }
     }
 
     /// The data of every node; none for quadratics.

@@ -8,6 +8,7 @@ mod error;
 mod learned;
 mod links;
 mod material;
+mod part;
 mod strength;
 mod theory;
 mod watch;
@@ -17,8 +18,10 @@ pub(crate) use drive::drive;
 pub use error::{Diverged, RunError};
 pub(crate) use links::linking;
 pub use material::Material;
+pub use part::follow;
 pub use watch::{Seen, Watch};
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -43,6 +46,7 @@ use crate::record::Record;
 use crate::report::{Chosen, Learned, Outputs, Results};
 use crate::theory::{Coefficients, Constants};
 use crate::topology::{Layout, Weights};
+use crate::workers::Place;
 use checkpoint::{Digests, Standing};
 use drive::Progress;
 use error::{input, refused};
@@ -58,6 +62,8 @@ pub struct Options<'a> {
     pub stop: Option<&'a AtomicBool>,
     /// What looks on.
     pub watch: Option<&'a dyn Watch>,
+    /// The first part of the network, if others are in other processes: they must [follow].
+    pub place: Option<&'a Place>,
 }
 
 /// A network of any algorithm.
@@ -150,8 +156,16 @@ impl Prepared {
     /// # Errors
     /// Says what is wrong with the file, the data or the network.
     pub fn new(experiment: Experiment) -> Result<Self, RunError> {
+        let prepared = Self::read(experiment, None)?.complete()?;
+        // Anything that a node, a problem or a link refuses is found now, before anything is written.
+        prepared.network(&prepared.material.samples()?, None)?;
+        Ok(prepared)
+    }
+
+    /// Reads what the file names; of made-up data, only those of some nodes if not of all. Some settings may still be open.
+    fn read(experiment: Experiment, own: Option<Range<u32>>) -> Result<Self, RunError> {
         let (weights, seal) = (weights(&experiment)?, seal(&experiment)?);
-        let material = Arc::new(Material::load(&experiment)?);
+        let material = Arc::new(Material::load(&experiment, own)?);
         let start = match &experiment.run.x0 {
             Some(Start::File(path)) => Some(numbers(path)?),
             _ => None,
@@ -159,11 +173,7 @@ impl Prepared {
         let layout = experiment.network.topology.layout();
         let chosen = Vec::new();
         let exact = exact(&experiment, &weights)?;
-        let prepared = Self { experiment, material, weights, exact, layout, start, seal, chosen };
-        let prepared = prepared.complete()?;
-        // Anything that a node, a problem or a link refuses is found now, before anything is written.
-        prepared.network(&prepared.material.samples()?)?;
-        Ok(prepared)
+        Ok(Self { experiment, material, weights, exact, layout, start, seal, chosen })
     }
 
     /// The file.
@@ -320,11 +330,21 @@ impl Prepared {
     }
 
     /// The network in round 0, over links if the file has any that are simulated.
-    fn network<'a>(&'a self, samples: &[NodeSamples<'a>]) -> Result<Box<Network<'a>>, RunError> {
+    /// In several processes, its part at a place; then `samples` are those of the nodes there, or of all nodes in the first part.
+    fn network<'a>(
+        &'a self,
+        samples: &[NodeSamples<'a>],
+        place: Option<&Place>,
+    ) -> Result<Box<Network<'a>>, RunError> {
         let algorithm = &self.experiment.algorithm;
         let codec = self.experiment.codec()?;
         let edges = self.weights().edges().to_vec();
         if let Some(table) = self.experiment.links.as_ref().filter(|table| table.simulate) {
+            if place.is_some() {
+                return Err(input(
+                    "links are simulated in one process: leave out --workers, or write simulate = false in the table [links]",
+                ));
+            }
             let degrees = self.weights().degrees();
             links::check(&degrees)?;
             let linking = linking(table, algorithm.scheme()?, &degrees, self.seal);
@@ -337,13 +357,20 @@ impl Prepared {
             let nodes = floats.into_nodes();
             return Ok(Box::new(Links::new(nodes, edges, rounds, linking).map_err(wrong)?));
         }
-        if let Some(codec) = codec {
-            return Ok(Box::new(self.coded(self.simulation(samples)?, codec)?));
-        }
         let problems = self.learners(samples)?;
         let start = |outer| self.x0(outer);
-        let sampler = |node| self.sampler(node, self.experiment.run.seed);
-        match algorithms::build(algorithm, problems, edges, start, sampler) {
+        let first = place.map_or(0, |place| place.first() as u32);
+        let sampler = |node| self.sampler(first + node, self.experiment.run.seed);
+        let place = place.cloned();
+        if let Some(codec) = codec {
+            let (steps, scheme) = (self.experiment.steps()?, algorithm.scheme()?);
+            let config = |node| Config { steps, sampler: sampler(node) };
+            let nodes = Simulation::in_round_0(problems, scheme, start, config);
+            let coded = nodes.and_then(|nodes| CodedSimulation::with_codec(nodes, codec));
+            let joined = coded.and_then(|nodes| algorithms::join(nodes, edges, place));
+            return joined.map_err(refused);
+        }
+        match algorithms::build_at(algorithm, problems, edges, start, sampler, place) {
             Ok(network) => Ok(network),
             Err(BuildError::Table(error)) => Err(error.into()),
             Err(BuildError::Network(error)) => Err(refused(error)),
@@ -426,20 +453,28 @@ impl Prepared {
     /// A checksum of the network and the data.
     pub(crate) fn digest(&self) -> u32 {
         let mut digest = crc32fast::Hasher::new();
+        self.digest_edges(&mut digest);
+        self.material.digest(&mut digest);
+        digest.finalize()
+    }
+
+    fn digest_edges(&self, digest: &mut crc32fast::Hasher) {
         for edge in self.weights().edges() {
             for word in [edge.node, edge.neighbour, edge.weight.to_bits()] {
                 digest.update(&word.to_le_bytes());
             }
         }
-        self.material.digest(&mut digest);
-        digest.finalize()
+    }
+
+    fn digest_start(&self, digest: &mut crc32fast::Hasher) {
+        self.start.iter().flatten().for_each(|a| digest.update(&a.to_le_bytes()));
     }
 
     /// Checksums of everything that files say about a run.
     fn digests(&self) -> Digests {
         let (mut test, mut start) = (crc32fast::Hasher::new(), crc32fast::Hasher::new());
         self.material.digest_tests(&mut test);
-        self.start.iter().flatten().for_each(|a| start.update(&a.to_le_bytes()));
+        self.digest_start(&mut start);
         Digests { network: self.digest(), test: test.finalize(), start: start.finalize() }
     }
 
@@ -472,9 +507,10 @@ impl Prepared {
         options: Options<'_>,
         mut tick: impl FnMut(u64) + Send,
     ) -> Result<Outcome<'_>, RunError> {
-        let Options { outputs, resume, stop, watch } = options;
+        let Options { outputs, resume, stop, watch, place } = options;
+        place.map_or(Ok(()), |place| self.lead(place))?;
         let samples = self.material.samples()?;
-        let mut network = self.network(&samples)?;
+        let mut network = self.network(&samples, place)?;
         let meter = self.meter(samples)?;
         let mut run = Run {
             prepared: self,
@@ -485,8 +521,10 @@ impl Prepared {
             values: Vec::new(),
             meter,
             first: 0,
+            resumed: false,
             seconds: 0.0,
             before: Traffic::default(),
+            split: place.is_some(),
             saved: Instant::now(),
             earlier: outputs
                 .and_then(|own| std::fs::read(own.folder().join(checkpoint::NAME)).ok()),
@@ -497,12 +535,13 @@ impl Prepared {
                 Standing::resume(outputs.folder(), &self.experiment, run.digests, restore)?;
             [run.record, run.nodes] = standing.records(self.experiment.run.record_every)?;
             (run.seconds, run.before) = (standing.seconds, standing.traffic);
+            run.resumed = true;
         }
         run.first = network.round();
         let last = self.experiment.run.iterations;
         let single_level = self.experiment.algorithm.name.is_single_level();
         let driven = drive(&mut *network, last, stop, single_level, |network, progress| {
-            run.observe(network, progress)?;
+            run.observe(network, progress, single_level)?;
             if let Some(watch) = watch {
                 watch.see(&run.seen(network, progress));
             }
@@ -551,9 +590,13 @@ struct Run<'p, 'o> {
     values: Vec<NodeValues>,
     /// The round it began in: 0, or that of the checkpoint.
     first: u64,
+    /// Whether it began with a checkpoint.
+    resumed: bool,
     /// What computing took before that, and what was sent.
     seconds: f64,
     before: Traffic,
+    /// Whether the network is in several processes.
+    split: bool,
     /// When the last checkpoint was written.
     saved: Instant,
     /// The checkpoint that was there before.
@@ -562,20 +605,31 @@ struct Run<'p, 'o> {
 
 impl<'p> Run<'p, '_> {
     /// Measures and saves what is due.
-    fn observe(&mut self, network: &Network<'p>, progress: Progress) -> Result<(), RunError> {
+    fn observe(
+        &mut self,
+        network: &mut Network<'p>,
+        progress: Progress,
+        single_level: bool,
+    ) -> Result<(), RunError> {
         let table = &self.prepared.experiment.run;
         let Progress { round, ends, .. } = progress;
         let regular = round.is_multiple_of(table.record_every);
         // A checkpoint already has the row of its round, unless that row is there only because the run ends.
-        let resumed = round == self.first && round > 0;
-        if if resumed { ends && !regular } else { ends || regular } {
-            self.measure(network, progress.seconds);
-        }
+        let resumed = self.resumed && round == self.first;
+        let measured = if resumed { ends && !regular } else { ends || regular };
         let due = match table.checkpoint_every {
             Some(rounds) => round > self.first && round.is_multiple_of(rounds),
             None => self.saved.elapsed() > CHECKPOINT,
         };
-        if ends || due { self.save(network, progress) } else { Ok(()) }
+        // A worker may be lost at any time: there is a checkpoint from the start.
+        let saved = ends || due || (self.split && round == self.first);
+        if measured || saved {
+            network.gather().map_err(|error| RunError::of_step(error, single_level))?;
+        }
+        if measured {
+            self.measure(network, progress.seconds);
+        }
+        if saved { self.save(network, progress) } else { Ok(()) }
     }
 
     fn measure(&mut self, network: &Network<'p>, seconds: f64) {

@@ -56,6 +56,19 @@ impl Running {
         assert!(status.success(), "{status}: {}", self.said());
     }
 
+    /// Fails if it has ended.
+    #[cfg(feature = "zenoh")]
+    pub fn assert_running(&mut self) {
+        let ended = self.child.try_wait().unwrap();
+        assert!(ended.is_none(), "it ended, {ended:?}: {}", self.said());
+    }
+
+    /// Waits until it ends, and returns its exit status.
+    #[cfg(feature = "zenoh")]
+    pub fn status(&mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
     /// Sends it a signal.
     pub fn signal(&mut self, name: &str) {
         let id = self.child.id().to_string();

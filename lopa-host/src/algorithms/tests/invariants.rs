@@ -15,7 +15,8 @@ use lopa_core::samples::LabelKind;
 use super::{NODES, Setting, TERMS, apart, mean, table};
 use crate::algorithms::estimate::{Neumann, descend_from_zero};
 use crate::algorithms::{
-    Algorithm, AlgorithmName, AlgorithmTable, Batch, Key, NodeView, Sent, Truncation, build,
+    Algorithm, AlgorithmName, AlgorithmTable, Batch, Key, NodeView, Sent, StepError, Truncation,
+    build,
 };
 use crate::data::{Shard, synthetic::Recipe};
 use crate::topology::Topology;
@@ -302,7 +303,11 @@ fn divergence_is_named_and_nothing_infinite_is_left() {
             table.set_step(key, 1.0e20);
             let mut network = setting.build(&table);
             let error = (0..2_000).find_map(|_| network.step().err());
-            let Some(NetworkError::Node { error: NodeError::Diverged(end), .. }) = error else {
+            let Some(StepError::Network(NetworkError::Node {
+                error: NodeError::Diverged(end),
+                ..
+            })) = error
+            else {
                 panic!("{name}, {key:?}: {error:?}");
             };
             let expected = variables.is_none_or(|variables| variables.contains(&end.variable));

@@ -12,6 +12,7 @@ use lopa_host::config::Experiment;
 use lopa_host::fleet::gateway::{Boards, GatewayError, Joined, Site};
 use lopa_host::fleet::{Client, Connected, Emulated, Layout, Silence, Switchboard, patient};
 use lopa_host::live::Phase;
+use lopa_host::meeting::MeetingError;
 use lopa_host::model::Model;
 use lopa_host::network::Faults;
 use lopa_host::report::Outputs;
@@ -91,7 +92,7 @@ pub(super) struct Service {
 impl From<GatewayError> for Failure {
     fn from(error: GatewayError) -> Self {
         match error {
-            GatewayError::Open { .. } => Self::run(error),
+            GatewayError::Meeting(MeetingError::Open { .. }) => Self::run(error),
             _ => Self::input(error),
         }
     }
@@ -110,7 +111,7 @@ impl GatewayCommand {
     /// Runs the command.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if !cfg!(feature = "zenoh") {
-            return Err(GatewayError::Feature.into());
+            return Err(GatewayError::from(MeetingError::Feature).into());
         }
         let experiment = settled(&self.file)?;
         let seal = if self.without_key { None } else { Some(seal(&experiment)?) };

@@ -14,6 +14,7 @@ use lopa_host::fleet::gateway::{GatewayError, Site};
 use lopa_host::fleet::{
     Connected, Doing, KeptError, Port, PortError, Process, ProcessError, patient,
 };
+use lopa_host::meeting::MeetingError;
 use lopa_host::run::{Prepared, seal};
 
 use super::emulate::seconds;
@@ -68,7 +69,7 @@ impl NodeCommand {
     /// Runs the command.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         if self.listen.is_none() && !cfg!(feature = "zenoh") {
-            let error = GatewayError::Feature;
+            let error = MeetingError::Feature;
             return Err(Failure::input(format!("{error}; or offer the node's line with --listen")));
         }
         let experiment = settled(&self.file)?;

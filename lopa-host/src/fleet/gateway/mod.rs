@@ -21,6 +21,7 @@ use lopa_core::wire::{Seal, Status};
 use super::client::{Client, Silence};
 use super::switchboard::Switchboard;
 use crate::config::{Experiment, FleetGateway, FleetTable};
+use crate::meeting::MeetingError;
 use crate::network::Wiring;
 use crate::run::{RunError, weights};
 use crate::topology::Weights;
@@ -65,28 +66,9 @@ pub enum GatewayError {
     /// A name cannot be part of a key.
     #[error(transparent)]
     Key(#[from] keys::KeyError),
-    /// Zenoh's configuration is refused.
-    #[error("{what}: {error}")]
-    Configuration {
-        /// The file, or a key.
-        what: String,
-        /// Why.
-        error: String,
-    },
-    /// Zenoh does not start.
-    #[error("cannot join the other gateways{}: {error}", at.as_ref().map(|at| format!(" from {at}")).unwrap_or_default())]
-    Open {
-        /// Where this one listens.
-        at: Option<String>,
-        /// Why.
-        error: String,
-    },
-    /// This program cannot.
-    #[error(
-        "this lopa was built without Zenoh, which joins machines: install it with cargo install --locked --path lopa-host \
-         --features zenoh"
-    )]
-    Feature,
+    /// Gateways do not meet.
+    #[error(transparent)]
+    Meeting(#[from] MeetingError),
 }
 
 /// The part of a network that is on one machine.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{GatewayError, Site};
 use crate::fleet::Switchboard;
+use crate::meeting::MeetingError;
 
 /// A session, which there is none of.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ impl Joined {
     /// # Errors
     /// Always.
     pub fn open(_: &Site, _: Option<&Path>) -> Result<Self, GatewayError> {
-        Err(GatewayError::Feature)
+        Err(MeetingError::Feature.into())
     }
 
     /// Carries frames between the boards here and those elsewhere.

@@ -9,10 +9,11 @@ use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
 use zenoh::sample::SampleKind;
-use zenoh::{Config, Session, Wait};
+use zenoh::{Session, Wait};
 
 use super::{GatewayError, Site};
 use crate::fleet::switchboard::{Switchboard, Uplink};
+use crate::meeting::{self, refused};
 
 /// A session with the other gateways.
 #[derive(Debug)]
@@ -50,80 +51,19 @@ impl Uplink for Published {
     }
 }
 
-#[allow(clippy::needless_pass_by_value)] // As `map_err` calls it.
-fn open(error: zenoh::Error) -> GatewayError {
-    GatewayError::Open { at: None, error: error.to_string() }
-}
-
-/// An address as Zenoh has it.
-fn endpoint(address: &str) -> String {
-    if address.contains('/') { address.into() } else { format!("tcp/{address}") }
-}
-
-/// Where a gateway with this address listens: there, or on all addresses of its machine if that is a name, which a machine may
-/// know by another address than others do.
-fn listening(address: &str) -> String {
-    let endpoint = endpoint(address);
-    let Some((protocol, place)) = endpoint.split_once('/') else { return endpoint };
-    // What follows # are settings of this endpoint.
-    let (place, settings) = place.split_once('#').map_or((place, None), |(a, b)| (a, Some(b)));
-    let numbers = place.parse::<std::net::SocketAddr>().is_ok();
-    let port = place.rsplit_once(':').map_or(place, |(_, port)| port);
-    let place = if numbers { place.to_owned() } else { format!("0.0.0.0:{port}") };
-    let settings = settings.map(|settings| format!("#{settings}")).unwrap_or_default();
-    format!("{protocol}/{place}{settings}")
-}
-
-/// Zenoh's configuration: from its own file, if there is one, and the addresses of the gateways.
-fn configuration(site: &Site, file: Option<&Path>) -> Result<Config, GatewayError> {
-    let wrong = |what: String, error: zenoh::Error| GatewayError::Configuration {
-        what,
-        error: error.to_string(),
-    };
-    let mut config = match file {
-        Some(path) => {
-            Config::from_file(path).map_err(|error| wrong(format!("{}", path.display()), error))?
-        }
-        None => Config::default(),
-    };
-    let Some(own) = &site.own.address else {
-        // Zenoh's own file says how gateways meet.
-        return match file {
-            Some(_) => Ok(config),
-            None => Err(GatewayError::Address(site.own.name.clone())),
-        };
-    };
-    // Of two gateways one dials, the later one: if both did, they could end up with half a session each.
-    let before = site.all.iter().take_while(|other| other.name != site.own.name);
-    let connect: Vec<String> =
-        before.filter_map(|other| other.address.as_deref()).map(endpoint).collect();
-    for (key, value) in [
-        ("listen/endpoints", serde_json::json!([listening(own)])),
-        ("connect/endpoints", serde_json::json!(connect)),
-        ("connect/retry", serde_json::json!({ "period_init_ms": 200, "period_max_ms": 2_000 })),
-        // All are in the file: nobody has to be looked for.
-        ("scouting/multicast/enabled", serde_json::json!(false)),
-        ("scouting/gossip/enabled", serde_json::json!(false)),
-    ] {
-        let inserted = config.insert_json5(key, &value.to_string());
-        inserted.map_err(|error| wrong(key.into(), error))?;
-    }
-    Ok(config)
-}
-
 impl Joined {
     /// Opens a session. Other gateways may come later.
     ///
     /// # Errors
     /// Says what is wrong with the configuration, or with the address to listen on.
     pub fn open(site: &Site, file: Option<&Path>) -> Result<Self, GatewayError> {
-        // RUST_LOG=zenoh=debug shows what it does.
-        zenoh::try_init_log_from_env();
-        let config = configuration(site, file)?;
-        let at = site.own.address.as_deref().map(listening);
-        let session = zenoh::open(config).wait();
-        let session =
-            session.map_err(|error| GatewayError::Open { at, error: error.to_string() })?;
+        if site.own.address.is_none() && file.is_none() {
+            return Err(GatewayError::Address(site.own.name.clone()));
+        }
+        // The later one dials.
+        let before = site.all.iter().take_while(|other| other.name != site.own.name);
+        let dialled: Vec<&str> = before.filter_map(|other| other.address.as_deref()).collect();
+        let session = meeting::open(site.own.address.as_deref(), &dialled, file)?;
         let (events, received) = mpsc::channel();
         let own = site.own.name.clone();
         let keys = [site.keys.here("*"), site.keys.done("*"), site.keys.again("*")];
@@ -145,10 +85,10 @@ impl Joined {
                 };
                 let _ = events.send(event);
             });
-            subscribers.push(subscriber.wait().map_err(open)?);
+            subscribers.push(subscriber.wait().map_err(refused)?);
         }
         let key = site.keys.here(&site.own.name);
-        let here = session.liveliness().declare_token(key).wait().map_err(open)?;
+        let here = session.liveliness().declare_token(key).wait().map_err(refused)?;
         let (standing, finished) = (None, BTreeSet::new());
         Ok(Self { session, subscribers, _here: here, standing, events: received, finished })
     }
@@ -168,7 +108,7 @@ impl Joined {
                 let publisher = self.session.declare_publisher(site.keys.frame(here, to));
                 // Late frames are worse than lost ones, which are sent again.
                 let publisher = publisher.congestion_control(CongestionControl::Drop).express(true);
-                publishers.insert((here, to), publisher.wait().map_err(open)?);
+                publishers.insert((here, to), publisher.wait().map_err(refused)?);
             }
             for (from, to) in [(there, None), (there, Some(here))] {
                 if !seen.insert((from, to)) {
@@ -179,7 +119,7 @@ impl Joined {
                 let subscriber = subscriber.callback(move |sample| {
                     entrance.receive(from, to, &sample.payload().to_bytes());
                 });
-                self.subscribers.push(subscriber.wait().map_err(open)?);
+                self.subscribers.push(subscriber.wait().map_err(refused)?);
             }
         }
         switch.join(site.own.nodes.clone(), Box::new(Published(publishers)));
@@ -192,7 +132,7 @@ impl Joined {
     /// If the session refuses it.
     pub fn finish(&mut self, site: &Site) -> Result<(), GatewayError> {
         let key = site.keys.done(&site.own.name);
-        let token = self.session.liveliness().declare_token(key).wait().map_err(open)?;
+        let token = self.session.liveliness().declare_token(key).wait().map_err(refused)?;
         self.standing = Some(token);
         self.finished.insert(site.own.name.clone());
         Ok(())
@@ -204,7 +144,7 @@ impl Joined {
     /// If the session refuses it.
     pub fn resume(&mut self, site: &Site) -> Result<(), GatewayError> {
         let key = site.keys.again(&site.own.name);
-        let token = self.session.liveliness().declare_token(key).wait().map_err(open)?;
+        let token = self.session.liveliness().declare_token(key).wait().map_err(refused)?;
         self.standing = Some(token);
         self.finished.remove(&site.own.name);
         Ok(())
@@ -242,30 +182,5 @@ impl Joined {
     pub fn close(self) {
         // One that cannot be closed in good order ends with the process.
         let _ = self.session.close().wait();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gateway_listens_where_others_reach_it() {
-        for (address, connects, listens) in [
-            ("192.168.1.10:7447", "tcp/192.168.1.10:7447", "tcp/192.168.1.10:7447"),
-            ("[fd00::1]:7447", "tcp/[fd00::1]:7447", "tcp/[fd00::1]:7447"),
-            ("attic:7447", "tcp/attic:7447", "tcp/0.0.0.0:7447"),
-            ("tls/attic.example:7447", "tls/attic.example:7447", "tls/0.0.0.0:7447"),
-            (
-                "tcp/attic:7447#iface=eth0",
-                "tcp/attic:7447#iface=eth0",
-                "tcp/0.0.0.0:7447#iface=eth0",
-            ),
-        ] {
-            assert_eq!(
-                (endpoint(address).as_str(), listening(address).as_str()),
-                (connects, listens)
-            );
-        }
     }
 }

@@ -1,0 +1,181 @@
+//! Parts in processes of their own, on one machine or on many: messages travel through Zenoh.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::{Publisher, Subscriber};
+use zenoh::qos::CongestionControl;
+use zenoh::sample::SampleKind;
+use zenoh::{Session, Wait};
+
+use super::{Gone, Mesh};
+use crate::locked::locked;
+use crate::meeting::{self, MeetingError, refused};
+
+/// How often those that have not answered yet are greeted again.
+const GREETING: Duration = Duration::from_millis(50);
+
+/// The first byte of what travels: a greeting to one that has not been heard, or has, or a message.
+const HELLO: u8 = 0;
+const HEARD: u8 = 1;
+const MESSAGE: u8 = 2;
+
+/// A mesh of processes.
+#[derive(Debug)]
+pub struct Joined {
+    part: usize,
+    /// To every part; nothing to itself.
+    to: Vec<Option<Publisher<'static>>>,
+    /// From every part. An empty one says that a part is gone.
+    from: Vec<Mutex<Receiver<Vec<u8>>>>,
+    /// The first part that left, which may be why others did.
+    left: Arc<Mutex<Option<usize>>>,
+    /// Kept: what is dropped is no longer received, or no longer there.
+    _subscribers: Vec<Subscriber<()>>,
+    _here: LivelinessToken,
+    _session: Session,
+}
+
+/// What is known of the others before all have met.
+#[derive(Debug, Default)]
+struct Met {
+    /// Those that this part has heard.
+    heard: BTreeSet<usize>,
+    /// Those that have heard this part.
+    hear: BTreeSet<usize>,
+}
+
+impl Joined {
+    /// Meets the other parts, of which each has an address, and waits until all have heard each other. `name` tells networks
+    /// apart, `wait` is called with those that are missing, every now and then; it may give up.
+    ///
+    /// # Errors
+    /// If the session refuses something, or waiting ended.
+    pub fn meet<E: From<MeetingError>>(
+        name: &str,
+        addresses: &[String],
+        part: usize,
+        file: Option<&Path>,
+        mut wait: impl FnMut(&[usize]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let parts = addresses.len();
+        let dialled: Vec<&str> = addresses.iter().take(part).map(String::as_str).collect();
+        let session = meeting::open(addresses.get(part).map(String::as_str), &dialled, file)?;
+        let left = Arc::new(Mutex::new(None));
+        let (met, mut from, mut subscribers) = (Arc::default(), Vec::new(), Vec::new());
+        let (news, changes) = mpsc::channel();
+        let mut senders: Vec<Sender<Vec<u8>>> = Vec::new();
+        for other in 0..parts {
+            let (sender, receiver) = mpsc::channel();
+            senders.push(sender.clone());
+            from.push(Mutex::new(receiver));
+            if other == part {
+                continue;
+            }
+            let (met, news): (Arc<Mutex<Met>>, _) = (Arc::clone(&met), news.clone());
+            let subscriber = session.declare_subscriber(key(name, other, part));
+            let subscriber = subscriber.callback(move |sample| {
+                let bytes = sample.payload().to_bytes();
+                match bytes.split_first() {
+                    Some((&MESSAGE, message)) => drop(sender.send(message.to_vec())),
+                    Some((&kind, [])) if kind <= HEARD => {
+                        let mut met = locked(&met);
+                        met.heard.insert(other);
+                        if kind == HEARD {
+                            met.hear.insert(other);
+                        }
+                        let _ = news.send(());
+                    }
+                    _ => {}
+                }
+            });
+            subscribers.push(subscriber.wait().map_err(refused)?);
+        }
+        let (gone, own) = (Arc::clone(&left), here(name, part));
+        let subscriber = session.liveliness().declare_subscriber(here(name, "*"));
+        let subscriber = subscriber.history(true).callback(move |sample| {
+            let key = sample.key_expr().as_str();
+            let number = key.rsplit('/').next().and_then(|number| number.parse().ok());
+            if sample.kind() == SampleKind::Delete
+                && key != own
+                && let Some(number) = number
+                && let Some(sender) = senders.get::<usize>(number)
+            {
+                locked(&gone).get_or_insert(number);
+                let _ = sender.send(Vec::new());
+            }
+        });
+        subscribers.push(subscriber.wait().map_err(refused)?);
+        let token = session.liveliness().declare_token(here(name, part));
+        let token = token.wait().map_err(refused)?;
+        let mut to = Vec::new();
+        for other in 0..parts {
+            let publisher = session.declare_publisher(key(name, part, other));
+            // Every message counts, and is awaited.
+            let publisher = publisher.congestion_control(CongestionControl::Block).express(true);
+            to.push(if other == part { None } else { Some(publisher.wait().map_err(refused)?) });
+        }
+        let others: Vec<usize> = (0..parts).filter(|other| *other != part).collect();
+        let greet = |other: usize| {
+            let kind = if locked(&met).heard.contains(&other) { HEARD } else { HELLO };
+            if let Some(Some(publisher)) = to.get(other) {
+                // Who is not there yet is greeted again.
+                let _ = publisher.put([kind]).wait();
+            }
+        };
+        loop {
+            let missing: Vec<usize> = {
+                let met = locked(&met);
+                let known = |other: &usize| met.hear.contains(other) && met.heard.contains(other);
+                others.iter().copied().filter(|other| !known(other)).collect()
+            };
+            // Also those that are not missing: they may not know yet that they were heard.
+            others.iter().for_each(|other| greet(*other));
+            if missing.is_empty() {
+                break;
+            }
+            match changes.recv_timeout(GREETING) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => wait(&missing)?,
+            }
+        }
+        let (_subscribers, _here, _session) = (subscribers, token, session);
+        Ok(Self { part, to, from, left, _subscribers, _here, _session })
+    }
+
+    fn gone(&self, part: usize) -> Gone {
+        Gone { part: locked(&self.left).unwrap_or(part) }
+    }
+}
+
+impl Mesh for Joined {
+    fn send(&self, to: usize, message: Vec<u8>) -> Result<(), Gone> {
+        let Some(Some(publisher)) = self.to.get(to) else { return Ok(()) };
+        let sent = publisher.put([&[MESSAGE][..], &message].concat()).wait();
+        sent.map_err(|_| self.gone(to))
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>, Gone> {
+        let gone = || self.gone(from);
+        if from == self.part {
+            return Err(gone());
+        }
+        let receiver = self.from.get(from).ok_or_else(gone)?;
+        let message = locked(receiver).recv().map_err(|_| gone())?;
+        if message.is_empty() { Err(gone()) } else { Ok(message) }
+    }
+}
+
+/// What travels from one part to another.
+fn key(name: &str, from: usize, to: usize) -> String {
+    format!("lopa/{name}/worker/{from}/{to}")
+}
+
+/// A part that is there; `*` for all.
+fn here(name: &str, part: impl std::fmt::Display) -> String {
+    format!("lopa/{name}/working/{part}")
+}

@@ -1,0 +1,202 @@
+use std::sync::Arc;
+use std::thread;
+
+use super::{Gone, Mesh, Place, Split, Threads};
+use crate::config::Experiment;
+use crate::record::Record;
+use crate::report::Outputs;
+use crate::run::{Options, Prepared, RunError, follow};
+
+const STEPS: &str = "alpha = 0.1\nbeta = 0.1\nlambda = 0.1\ngamma = 0.3\ntau = 0.5";
+
+/// A network without a problem and links; the steps of the algorithm and its rounds.
+fn file(algorithm: &str, steps: &str, problem: &str, rest: &str) -> Experiment {
+    let text = format!(
+        "[network]\nnodes = 11\ntopology = \"erdos-renyi 0.3\"\n[problem]\n{problem}\n\
+         [algorithm]\nname = \"{algorithm}\"\n{steps}\n[run]\niterations = 30\nrecord_every = 7\n{rest}"
+    );
+    Experiment::parse(&text).unwrap()
+}
+
+fn lopa(rest: &str) -> Experiment {
+    file("lopa-gt", STEPS, "kind = \"logistic\"", rest)
+}
+
+/// Threads to compute with, as every process has its own: one that waits for others does not keep theirs from computing.
+fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(work)
+}
+
+/// Runs in as many threads as there are parts, all but the first of which follow with their own file.
+fn run_in<T: Send>(
+    parts: usize,
+    theirs: &Experiment,
+    lead: impl FnOnce(&Place) -> T + Send,
+) -> (T, Vec<Result<(), RunError>>) {
+    let split = Split::new(theirs.network.nodes as usize, parts).unwrap();
+    let places = Threads::new(parts).into_iter().enumerate();
+    let mut places: Vec<Place> =
+        places.map(|(part, mesh)| Place { split, part, mesh: Arc::new(mesh) }).collect();
+    let own = places.remove(0);
+    thread::scope(|scope| {
+        let follow = |place| scope.spawn(move || alone(|| follow(theirs, &place)));
+        let followers: Vec<_> = places.into_iter().map(follow).collect();
+        let led = alone(|| lead(&own));
+        drop(own);
+        (led, followers.into_iter().map(|thread| thread.join().unwrap()).collect())
+    })
+}
+
+/// Rows without the seconds that they took.
+fn rows(record: &Record) -> String {
+    let seconds = record.columns().iter().position(|column| column.name == "seconds");
+    let csv = record.csv();
+    let keep = |line: &str| {
+        let cells = line.split(',').enumerate();
+        cells
+            .filter(|(at, _)| Some(*at) != seconds)
+            .map(|(_, cell)| cell)
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    csv.lines().map(keep).collect::<Vec<_>>().join("\n")
+}
+
+/// Everything that a run has learned, and its record.
+fn outcome(prepared: &Prepared, options: Options<'_>) -> Result<(Vec<Vec<u32>>, String), RunError> {
+    let outcome = prepared.run(options, |_| {})?;
+    let bits = |vector: &[f32]| vector.iter().map(|a| a.to_bits()).collect::<Vec<_>>();
+    let nodes = outcome.nodes();
+    let nodes = nodes.iter().flat_map(|node| {
+        [bits(node.x), bits(node.theta), bits(node.y.unwrap_or(&[])), vec![node.round as u32]]
+    });
+    Ok((nodes.collect(), rows(&outcome.record)))
+}
+
+#[test]
+fn bits_do_not_depend_on_how_a_network_is_divided() {
+    let quadratic = "kind = \"quadratic\"\nouter = 5\ninner = 3\nheterogeneity = 1.0";
+    let steps = "alpha = 0.05\nbeta = 0.1\nlambda = 0.1\ngamma = 0.5";
+    let logistic = "kind = \"logistic\"";
+    for experiment in [
+        file("lopa-gt", STEPS, logistic, ""),
+        file("lopa-lg", STEPS, quadratic, "seed = 3"),
+        file("lopa-gt", STEPS, quadratic, "[links]\nbits = 4\nsimulate = false"),
+        file("d-soba-so", steps, quadratic, ""),
+        file("sparkle-gt", steps, logistic, ""),
+    ] {
+        let prepared = Prepared::new(experiment.clone()).unwrap();
+        let single = outcome(&prepared, Options::default()).unwrap();
+        for parts in [2, 3, 11] {
+            let (led, followed) = run_in(parts, &experiment, |place| {
+                outcome(&prepared, Options { place: Some(place), ..Options::default() }).unwrap()
+            });
+            let name = experiment.algorithm.name;
+            assert!(led == single, "{name}, {parts} parts:\n{}\n{}", led.1, single.1);
+            assert!(followed.iter().all(Result::is_ok), "{name}: {followed:?}");
+        }
+    }
+}
+
+#[test]
+fn the_node_that_diverges_is_the_same_as_in_one_process() {
+    let steps = STEPS.replace("alpha = 0.1", "alpha = 1e30");
+    for every in ["", "per_node = true"] {
+        let quadratic = "kind = \"quadratic\"\nouter = 5\ninner = 3\nheterogeneity = 1.0";
+        let experiment = file("lopa-gt", &steps, quadratic, every);
+        let prepared = Prepared::new(experiment.clone()).unwrap();
+        let single = outcome(&prepared, Options::default()).unwrap_err();
+        let RunError::Diverged(single) = single else { panic!("{single}") };
+        let (led, followed) = run_in(4, &experiment, |place| {
+            outcome(&prepared, Options { place: Some(place), ..Options::default() }).unwrap_err()
+        });
+        let RunError::Diverged(led) = led else { panic!("{led}") };
+        assert_eq!((led.error, rows(&led.record)), (single.error, rows(&single.record)));
+        assert!(followed.iter().all(Result::is_ok), "{followed:?}");
+    }
+}
+
+/// A mesh that breaks after some messages.
+#[derive(Debug)]
+struct Breaking(Threads, std::sync::atomic::AtomicI32);
+
+impl Mesh for Breaking {
+    fn send(&self, to: usize, message: Vec<u8>) -> Result<(), Gone> {
+        self.0.send(to, message)
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>, Gone> {
+        if self.1.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) <= 0 {
+            return Err(Gone { part: from });
+        }
+        self.0.receive(from)
+    }
+}
+
+#[test]
+fn a_worker_that_is_lost_ends_the_run_with_a_checkpoint_to_resume_from() {
+    let experiment = lopa("checkpoint_every = 10");
+    let prepared = Prepared::new(experiment.clone()).unwrap();
+    let single = outcome(&prepared, Options::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    // Lost before a checkpoint was due, and after: receiving is a word of the first part, and two vectors a round.
+    for messages in [10, 60] {
+        let outputs = Outputs::new(folder.path()).unwrap();
+        let split = Split::new(11, 3).unwrap();
+        let mut meshes = Threads::new(3);
+        let broken = Breaking(meshes.remove(1), messages.into());
+        let place = |part, mesh: Arc<dyn Mesh>| Place { split, part, mesh };
+        let last = place(2, Arc::new(meshes.remove(1)));
+        let lost = place(1, Arc::new(broken));
+        let own = place(0, Arc::new(meshes.remove(0)));
+        let error = thread::scope(|scope| {
+            let (experiment, last) = (&experiment, last);
+            scope.spawn(move || alone(|| follow(experiment, &lost)).unwrap_err());
+            scope.spawn(move || alone(|| follow(experiment, &last)).unwrap_err());
+            let options =
+                Options { place: Some(&own), outputs: Some(&outputs), ..Options::default() };
+            let error = alone(|| prepared.run(options, |_| {}).map(drop)).unwrap_err();
+            drop(own);
+            error
+        });
+        assert!(matches!(error, RunError::Worker(_)), "{error}");
+        let (resumed, _) = run_in(2, &experiment, |place| {
+            let outputs = Some(&outputs);
+            let options =
+                Options { place: Some(place), outputs, resume: true, ..Options::default() };
+            outcome(&prepared, options).unwrap()
+        });
+        assert_eq!(resumed.1, single.1);
+        assert!(resumed.0 == single.0, "bits after {messages} messages");
+    }
+}
+
+#[test]
+fn a_worker_with_other_files_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| {
+        let path = folder.path().join(name);
+        let x0 = format!("x0 = {:?}", path.display().to_string());
+        (path, file("lopa-gt", STEPS, "kind = \"quadratic\"\nouter = 2\ninner = 2", &x0))
+    };
+    let ((ours, own), (theirs, other), (_, missing)) = (at("a.csv"), at("b.csv"), at("c.csv"));
+    std::fs::write(ours, "0, 0.5").unwrap();
+    std::fs::write(theirs, "0, 0.6").unwrap();
+    let prepared = Prepared::new(own.clone()).unwrap();
+    for (file, what) in [
+        (&own, None),
+        (&other, Some("worker 1 has another network, other data or another start")),
+        (&missing, Some("worker 1: cannot read")),
+    ] {
+        let (led, _) = run_in(2, file, |place| {
+            outcome(&prepared, Options { place: Some(place), ..Options::default() })
+        });
+        let error = led.err().map(|error| error.to_string());
+        match what {
+            None => assert_eq!(error, None),
+            Some(what) => {
+                assert!(error.as_ref().is_some_and(|text| text.contains(what)), "{error:?}");
+            }
+        }
+    }
+}
