@@ -314,9 +314,7 @@ fn a_gateway_shows_its_own_nodes_in_a_browser() {
     let _nodes = nodes(dir.path(), LONG, &[]);
     let words = ["gateway", "net.toml", "cellar", "--live", "127.0.0.1:0"];
     let mut cellar = Running::start(dir.path(), "cellar", &[], &words);
-    let url =
-        |said: &str| Some(said.lines().find_map(|line| line.strip_prefix("live: "))?.to_owned());
-    let url = url(&cellar.wait_until(|said| url(said).is_some())).unwrap();
+    let url = cellar.url();
     // Its nodes have met each other, not those of the other gateway, of which nothing is known here.
     let mut events = Events::open(&url, None);
     let states = |value: &serde_json::Value| value["nodes"]["state"].as_array().cloned();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::common::fleet::{Running, free_port, states};
 use crate::common::{lopa, network, said};
+use crate::live::client::Events;
 
 /// A path of three nodes, two of them at sockets and one at a TCP port.
 fn file(dir: &Path, more: &str) -> [String; 3] {
@@ -76,6 +77,31 @@ fn processes_learn_the_bits_of_the_simulation_behind_a_router() {
     let boots: Vec<&str> =
         table.lines().skip(1).map(|line| line.split_whitespace().nth(6).unwrap()).collect();
     assert_eq!(boots, ["1", "2", "1"], "{table}");
+}
+
+#[test]
+fn a_fleet_that_learns_is_watched_in_a_browser() {
+    let dir = tempfile::tempdir().unwrap();
+    let ports = file(dir.path(), "");
+    let nodes: Vec<Running> =
+        ports.iter().enumerate().map(|(id, port)| node(dir.path(), id, port)).collect();
+    let states = |value: &serde_json::Value| value["nodes"]["state"].as_array().cloned();
+    for action in ["start", "monitor"] {
+        let words = ["fleet", "net.toml", action, "--live", "127.0.0.1:0"];
+        let mut host = Running::start(dir.path(), action, &[], &words);
+        let mut events = Events::open(&host.url(), None);
+        let (mut seen, mut last) = (Vec::new(), serde_json::Value::Null);
+        while let Some(event) = events.next() {
+            seen.push(states(&event.data));
+            last = event.data;
+        }
+        assert!(seen.contains(&Some(vec!["done".into(); 3])), "{action}: {seen:?}");
+        assert_eq!((&last["round"], &last["phase"]), (&60.into(), &"finished".into()));
+        host.finish();
+    }
+    // Watching changed nothing.
+    compare(dir.path(), &[]);
+    drop(nodes);
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Prepared {
         }
         let own = self.common();
         for part in 1..place.split.parts() {
-            let message = place.mesh.receive(part)?;
+            let message = place.receive(part)?;
             let digest = match message::read(&message) {
                 Some((Word::Ready { digest }, _)) => digest,
                 Some((Word::Refused, why)) => {

@@ -44,6 +44,15 @@ impl Place {
         self.mesh.send(to, message::write(word, bytes))
     }
 
+    /// The next message of a part, which may be that it misses another one.
+    pub(crate) fn receive(&self, from: usize) -> Result<Vec<u8>, Gone> {
+        let message = self.mesh.receive(from)?;
+        match message::read(&message) {
+            Some((Word::Lost { part }, _)) => Err(Gone { part: part as usize }),
+            _ => Ok(message),
+        }
+    }
+
     fn tell_others(&self, word: Word) -> Result<(), Gone> {
         self.others().try_for_each(|part| self.send(part, word, &[]))
     }
@@ -95,7 +104,7 @@ impl<M: Member> Distributed<M> {
             self.place.send(part, Word::Vectors { round }, &self.buffer)?;
         }
         for part in self.place.others() {
-            let message = self.place.mesh.receive(part)?;
+            let message = self.place.receive(part)?;
             match message::read(&message) {
                 Some((Word::Failed(failure), _)) => self.fail(failure),
                 Some((Word::Vectors { round: theirs }, bytes)) if theirs == round => {
@@ -149,7 +158,7 @@ impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for Distributed<M> {
         self.place.tell_others(Word::Report)?;
         self.sent = 0;
         for part in self.place.others() {
-            let message = self.place.mesh.receive(part)?;
+            let message = self.place.receive(part)?;
             match message::read(&message) {
                 Some((Word::Failed(failure), _)) => self.fail(failure),
                 Some((Word::Nodes { sent }, bytes)) => {
@@ -211,6 +220,18 @@ impl<M: Member> Drop for Distributed<M> {
 /// # Errors
 /// If another part is gone.
 pub fn serve<P>(network: &mut dyn Algorithm<P>, mesh: &dyn Mesh) -> Result<(), Gone> {
+    let served = follow(network, mesh);
+    if let Err(Gone { part }) = served
+        && part != 0
+    {
+        // The first part says when it is over: one that ended now might be taken for the one that was lost.
+        mesh.send(0, message::write(Word::Lost { part: part as u64 }, &[]))?;
+        while message::read(&mesh.receive(0)?).is_none_or(|(word, _)| word != Word::End) {}
+    }
+    served
+}
+
+fn follow<P>(network: &mut dyn Algorithm<P>, mesh: &dyn Mesh) -> Result<(), Gone> {
     let mut failed = None;
     loop {
         let message = mesh.receive(0)?;

@@ -34,6 +34,11 @@ pub enum Word {
         /// What they have sent, in bytes.
         sent: u64,
     },
+    /// The sender has noticed that another part is gone.
+    Lost {
+        /// Which one.
+        part: u64,
+    },
     /// A node of the sender stopped.
     Failed(Failure),
 }

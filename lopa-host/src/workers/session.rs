@@ -32,8 +32,6 @@ pub struct Joined {
     to: Vec<Option<Publisher<'static>>>,
     /// From every part. An empty one says that a part is gone.
     from: Vec<Mutex<Receiver<Vec<u8>>>>,
-    /// The first part that left, which may be why others did.
-    left: Arc<Mutex<Option<usize>>>,
     /// Kept: what is dropped is no longer received, or no longer there.
     _subscribers: Vec<Subscriber<()>>,
     _here: LivelinessToken,
@@ -65,7 +63,6 @@ impl Joined {
         let parts = addresses.len();
         let dialled: Vec<&str> = addresses.iter().take(part).map(String::as_str).collect();
         let session = meeting::open(addresses.get(part).map(String::as_str), &dialled, file)?;
-        let left = Arc::new(Mutex::new(None));
         let (met, mut from, mut subscribers) = (Arc::default(), Vec::new(), Vec::new());
         let (news, changes) = mpsc::channel();
         let mut senders: Vec<Sender<Vec<u8>>> = Vec::new();
@@ -95,7 +92,7 @@ impl Joined {
             });
             subscribers.push(subscriber.wait().map_err(refused)?);
         }
-        let (gone, own) = (Arc::clone(&left), here(name, part));
+        let own = here(name, part);
         let subscriber = session.liveliness().declare_subscriber(here(name, "*"));
         let subscriber = subscriber.history(true).callback(move |sample| {
             let key = sample.key_expr().as_str();
@@ -105,7 +102,6 @@ impl Joined {
                 && let Some(number) = number
                 && let Some(sender) = senders.get::<usize>(number)
             {
-                locked(&gone).get_or_insert(number);
                 let _ = sender.send(Vec::new());
             }
         });
@@ -144,11 +140,7 @@ impl Joined {
             }
         }
         let (_subscribers, _here, _session) = (subscribers, token, session);
-        Ok(Self { part, to, from, left, _subscribers, _here, _session })
-    }
-
-    fn gone(&self, part: usize) -> Gone {
-        Gone { part: locked(&self.left).unwrap_or(part) }
+        Ok(Self { part, to, from, _subscribers, _here, _session })
     }
 }
 
@@ -156,11 +148,11 @@ impl Mesh for Joined {
     fn send(&self, to: usize, message: Vec<u8>) -> Result<(), Gone> {
         let Some(Some(publisher)) = self.to.get(to) else { return Ok(()) };
         let sent = publisher.put([&[MESSAGE][..], &message].concat()).wait();
-        sent.map_err(|_| self.gone(to))
+        sent.map_err(|_| Gone { part: to })
     }
 
     fn receive(&self, from: usize) -> Result<Vec<u8>, Gone> {
-        let gone = || self.gone(from);
+        let gone = || Gone { part: from };
         if from == self.part {
             return Err(gone());
         }

@@ -50,6 +50,14 @@ impl Running {
         }
     }
 
+    /// Waits until it says where it can be watched.
+    pub fn url(&mut self) -> String {
+        let url = |said: &str| {
+            Some(said.lines().find_map(|line| line.strip_prefix("live: "))?.to_owned())
+        };
+        url(&self.wait_until(|said| url(said).is_some())).unwrap()
+    }
+
     /// Waits until it ends well.
     pub fn finish(&mut self) {
         let status = self.child.wait().unwrap();
