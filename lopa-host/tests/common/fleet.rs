@@ -72,7 +72,6 @@ impl Running {
     }
 
     /// Waits until it ends, and returns its exit status.
-    #[cfg(feature = "zenoh")]
     pub fn status(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }

@@ -9,6 +9,7 @@ use clap::Args;
 use lopa_core::wire::Status;
 use lopa_host::chips::{BOARDS, Board, Limits};
 use lopa_host::fleet::{Client, Connected, Reading, Silence, flash};
+use lopa_host::live::Phase;
 use lopa_host::model::{Model, Variables};
 use lopa_host::report::{NodeState, Outputs, States};
 use lopa_host::run::Prepared;
@@ -110,6 +111,9 @@ pub(super) fn start(prepared: &Prepared, file: &Path, live: &LiveOption) -> Resu
         }
         Vec::new()
     })?;
+    if let (false, Some(follow)) = (done, &mut follow) {
+        follow.end(Phase::Stopped, "No longer watched.");
+    }
     if !done && fleet.routed() {
         return Err(Failure::run(
             "stopped: the boards wait for each other until start or monitor runs again",
