@@ -19,6 +19,7 @@ mod doctor;
 mod fetch;
 #[cfg(unix)]
 mod fleet;
+mod fleet_seconds;
 #[cfg(all(unix, feature = "zenoh"))]
 mod gateway;
 mod keys;

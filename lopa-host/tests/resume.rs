@@ -40,7 +40,7 @@ fn assert_same(a: &Path, b: &Path, traffic: bool) {
     assert_eq!(read(a, "nodes.csv"), read(b, "nodes.csv"));
     let (a, b) = (read(a, "metrics.csv"), read(b, "metrics.csv"));
     let [a, b] = [&a, &b].map(|csv| timeless(csv));
-    // After a stop, nodes over links greet again, which adds traffic.
+    // After a stop, nodes over links greet again, which adds traffic and simulated time.
     let cut = |line: &&str| {
         if traffic {
             (*line).into()
@@ -111,9 +111,9 @@ fn a_checkpoint_of_another_version_is_refused() {
     let path = dir.path().join("checkpoint.lopa");
     let mut bytes = fs::read(&path).unwrap();
     let version = bytes.iter().position(|byte| *byte == b'\n').unwrap() - 1;
-    // Before version 6, x of strengths had no base, and would be misread.
-    assert_eq!(bytes[version], b'6');
-    bytes[version] = b'5';
+    // Before version 7, records had no column of simulated seconds.
+    assert_eq!(bytes[version], b'7');
+    bytes[version] = b'6';
     let end = bytes.len() - 4;
     let checksum = crc32fast::hash(&bytes[..end]);
     bytes[end..].copy_from_slice(&checksum.to_le_bytes());

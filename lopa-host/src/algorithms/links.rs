@@ -18,8 +18,8 @@ pub(crate) const WINDOW: usize = 4;
 /// The most floats of a frame, y behind x with gradient tracking.
 const VALUES: usize = 256;
 
-/// A node between two rounds, and what it had sent by then.
-type Past<N> = (N, Traffic);
+/// A node between two rounds, what it had sent by then, and when that was.
+type Past<N> = (N, Traffic, Micros);
 
 /// LoPA's nodes over links, whichever way their vectors travel. Some run ahead of others, so their past states are kept until all have been there.
 #[derive(Debug)]
@@ -28,9 +28,10 @@ pub struct Links<N> {
     edges: Vec<Edge>,
     rounds: u64,
     linking: Linking,
-    /// The nodes between the same two rounds, and what each had sent.
+    /// The nodes between the same two rounds, what each had sent, and when it had completed the first of them.
     nodes: Vec<N>,
     sent: Vec<Traffic>,
+    completed: Vec<Micros>,
     /// Where nodes were after that.
     ahead: Vec<VecDeque<Past<N>>>,
     round: u64,
@@ -50,8 +51,9 @@ impl<N: LinkedNode + Clone> Links<N> {
         let network = LinkedNetwork::new(nodes.clone(), &edges, rounds, linking.clone())?;
         let round = nodes.first().map_or(0, |node| node.state().round);
         let sent = vec![Traffic::default(); nodes.len()];
+        let completed = vec![0; nodes.len()];
         let ahead = vec![VecDeque::new(); nodes.len()];
-        Ok(Self { network, edges, rounds, linking, nodes, sent, ahead, round })
+        Ok(Self { network, edges, rounds, linking, nodes, sent, completed, ahead, round })
     }
 }
 
@@ -62,24 +64,26 @@ where
     fn step(&mut self) -> Result<(), StepError> {
         let goal = self.round + 1;
         while self.ahead.iter().any(VecDeque::is_empty) {
+            // A turn ends when something happens next: what it did, it did before.
+            let now = self.network.now();
             self.network.turn(Micros::MAX)?;
             for (number, ahead) in self.ahead.iter_mut().enumerate() {
                 let node = self.network.node(number);
-                let last = ahead.back().map_or(self.round, |(past, _)| past.state().round);
+                let last = ahead.back().map_or(self.round, |(past, ..)| past.state().round);
                 if node.phase() == Phase::Ready && node.state().round > last {
                     let counters = self.network.exchange(number).counters();
                     let (bytes, frames) = (counters.sent_bytes, Some(counters.sent));
-                    ahead.push_back((node.clone(), Traffic { bytes, frames }));
+                    ahead.push_back((node.clone(), Traffic { bytes, frames }, now));
                 }
             }
         }
         self.round = goal;
         for (number, ahead) in self.ahead.iter_mut().enumerate() {
             // A node that was lost may come back some rounds later: it stays as it is until the others are there.
-            if ahead.front().is_some_and(|(node, _)| node.state().round <= goal)
-                && let Some((node, sent)) = ahead.pop_front()
+            if ahead.front().is_some_and(|(node, ..)| node.state().round <= goal)
+                && let Some(past) = ahead.pop_front()
             {
-                (self.nodes[number], self.sent[number]) = (node, sent);
+                (self.nodes[number], self.sent[number], self.completed[number]) = past;
             }
         }
         Ok(())
@@ -99,6 +103,10 @@ where
 
     fn traffic(&self) -> Traffic {
         self.sent.iter().copied().fold(Traffic { bytes: 0, frames: Some(0) }, Add::add)
+    }
+
+    fn fleet_time(&self) -> Option<Micros> {
+        self.completed.iter().copied().max()
     }
 
     fn losses(&self) -> u64 {

@@ -91,6 +91,7 @@ pub use table::{AlgorithmTable, Batch, TableError, Truncation};
 use std::fmt;
 
 use lopa_core::checkpoint::CheckpointError;
+use lopa_core::exchange::Micros;
 use lopa_core::network::NetworkError;
 use lopa_core::oracles::Evaluations;
 
@@ -126,6 +127,12 @@ pub trait Algorithm<P>: fmt::Debug + Send {
 
     /// What all nodes have sent to their neighbours since the network was built; in-process without frames.
     fn traffic(&self) -> Traffic;
+
+    /// The simulated time since the network was built, until its slowest node had completed the last round; `None`
+    /// in-process, where links take no time.
+    fn fleet_time(&self) -> Option<Micros> {
+        None
+    }
 
     /// How often link timeouts split the network; never in-process.
     fn losses(&self) -> u64 {

@@ -32,7 +32,7 @@ pub(crate) struct Compare {
     /// Folder for the results.
     #[arg(long)]
     out: PathBuf,
-    /// Horizontal axis: iteration, or a metric such as hessian_vectors, bytes or seconds.
+    /// Horizontal axis: iteration, or a metric such as hessian_vectors, bytes, fleet_seconds or seconds.
     #[arg(long, default_value = "iteration")]
     against: String,
     /// Number of seeds per file, counted up from its own; several give means with confidence bands.

@@ -79,7 +79,8 @@ impl<'a> Measured<'a> {
 }
 
 /// Measures what was read of a fleet. With a `reference` of the same bits its rows are those of the fleet, for every round
-/// on the way was the same too; but seconds and traffic are never the simulation's, so only the last row has them.
+/// on the way was the same too; but seconds and traffic are never the simulation's, so only the last row has them,
+/// and none has simulated seconds.
 ///
 /// # Errors
 /// Refuses states that no node could have.
@@ -118,7 +119,7 @@ pub fn measure<'a>(
     let rows = reference.record.rows();
     let before = if same { rows.len().saturating_sub(1) } else { rows.len().min(1) };
     let mut record = Record::new(reference.record.columns().to_vec());
-    let not_its_own = |name: &str| matches!(name, "seconds" | "bytes" | "frames");
+    let not_its_own = |name: &str| matches!(name, "seconds" | "bytes" | "frames" | "fleet_seconds");
     for row in &rows[..before] {
         let columns = record.columns().iter().zip(row);
         let row = columns.map(|(column, value)| value.filter(|_| !not_its_own(&column.name)));

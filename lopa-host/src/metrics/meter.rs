@@ -2,6 +2,7 @@
 
 use lopa_core::batch::Batch;
 use lopa_core::epoch::Epoch;
+use lopa_core::exchange::Micros;
 use lopa_core::node::State;
 use lopa_core::problem::{Point, Problem};
 use lopa_core::problems::AnyProblem;
@@ -34,6 +35,8 @@ pub struct Totals {
     pub sent: Sent,
     /// What all nodes sent over their links, if there is a table of them.
     pub traffic: Option<Traffic>,
+    /// The simulated time until the slowest node had completed the round, if links are simulated.
+    pub fleet_time: Option<Micros>,
     /// Seconds spent computing rounds.
     pub seconds: f64,
     /// Whether nodes agree on θ, and x is fixed.
@@ -115,7 +118,7 @@ impl<'a> Meter<'a> {
         own: &[NodeValues],
         totals: Totals,
     ) -> Vec<Option<f64>> {
-        let Totals { sent, traffic, seconds, single_level } = totals;
+        let Totals { sent, traffic, fleet_time, seconds, single_level } = totals;
         let at_mean = self.at_mean(nodes);
         let exact = self.exact(nodes);
         let lyapunov = exact.as_ref().zip(self.coefficients.as_ref()).map(|(f, c)| c.value(f));
@@ -156,6 +159,7 @@ impl<'a> Meter<'a> {
             Metric::Floats => Some(sent.floats as f64),
             Metric::Bytes => traffic.map(|traffic| traffic.bytes as f64),
             Metric::Frames => traffic?.frames.map(|frames| frames as f64),
+            Metric::FleetSeconds => fleet_time.map(|time| time as f64 / 1e6),
             Metric::Seconds => Some(seconds),
         };
         let iteration = nodes.first().map_or(0, |node| node.round) as f64;

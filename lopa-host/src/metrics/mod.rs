@@ -109,6 +109,10 @@ metrics! {
     /// Frames that all nodes sent.
     Frames = "frames", "frames sent", Linear,
         "frames that all nodes sent over their links";
+    /// Simulated seconds until the slowest node has completed the round, over simulated links.
+    FleetSeconds = "fleet_seconds", "simulated fleet seconds", Linear,
+        "seconds that a fleet with these links takes until its slowest node has completed the round: \
+         simulated time, not that of the simulation";
     /// Seconds spent computing rounds, without measuring.
     Seconds = "seconds", "seconds", Linear,
         "seconds spent computing rounds, without measuring";
@@ -116,7 +120,7 @@ metrics! {
 
 impl Metric {
     /// Those of a run that does not choose: all that cost next to nothing.
-    pub const DEFAULT: [Self; 13] = [
+    pub const DEFAULT: [Self; 14] = [
         Self::OuterLoss,
         Self::InnerLoss,
         Self::Consensus,
@@ -129,6 +133,7 @@ impl Metric {
         Self::Vectors,
         Self::Bytes,
         Self::Frames,
+        Self::FleetSeconds,
         Self::Seconds,
     ];
 

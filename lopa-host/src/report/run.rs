@@ -13,12 +13,13 @@ use crate::numerics::number;
 use crate::record::Record;
 
 /// Metrics worth a tile, if they were measured.
-const TILES: [Metric; 5] = [
+const TILES: [Metric; 6] = [
     Metric::TestAccuracy,
     Metric::OuterLoss,
     Metric::Hypergradient,
     Metric::Consensus,
     Metric::Bytes,
+    Metric::FleetSeconds,
 ];
 /// The most nodes in a table: more belong in a file, not on a page.
 const MOST_ROWS: usize = 200;

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use lopa_core::exchange::Micros;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -18,7 +19,7 @@ use crate::report::Chosen;
 
 /// The file's name.
 pub(crate) const NAME: &str = "checkpoint.lopa";
-const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 6\n";
+const FIRST_LINE: &[u8] = b"LoPA run, checkpoint 7\n";
 
 /// Checksums of what files say: the names of files may change, but not their contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +46,8 @@ pub(crate) struct Standing {
     pub(crate) seconds: f64,
     /// What nodes sent.
     pub(crate) traffic: Traffic,
+    /// The simulated time that it took a fleet, if links are simulated.
+    pub(crate) fleet_time: Micros,
     /// The record so far, and that of single nodes, as CSV.
     pub(crate) records: [String; 2],
 }

@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::codec::Codec;
 use lopa_core::draw::Draws;
+use lopa_core::exchange::Micros;
 use lopa_core::node::{Config, Scheme};
 use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::AnyProblem;
@@ -524,6 +525,7 @@ impl Prepared {
             resumed: false,
             seconds: 0.0,
             before: Traffic::default(),
+            fleet_time: 0,
             split: place.is_some(),
             saved: Instant::now(),
             earlier: outputs
@@ -535,7 +537,7 @@ impl Prepared {
                 Standing::resume(outputs.folder(), &self.experiment, run.digests, restore)?;
             [run.record, run.nodes] = standing.records(self.experiment.run.record_every)?;
             (run.seconds, run.before) = (standing.seconds, standing.traffic);
-            run.resumed = true;
+            (run.fleet_time, run.resumed) = (standing.fleet_time, true);
         }
         run.first = network.round();
         let last = self.experiment.run.iterations;
@@ -592,9 +594,10 @@ struct Run<'p, 'o> {
     first: u64,
     /// Whether it began with a checkpoint.
     resumed: bool,
-    /// What computing took before that, and what was sent.
+    /// What computing took before that, what was sent, and the simulated time by then.
     seconds: f64,
     before: Traffic,
+    fleet_time: Micros,
     /// Whether the network is in several processes.
     split: bool,
     /// When the last checkpoint was written.
@@ -637,6 +640,7 @@ impl<'p> Run<'p, '_> {
         let totals = Totals {
             sent: network.sent(),
             traffic: self.traffic(network),
+            fleet_time: self.fleet_time(network),
             seconds: self.seconds + seconds,
             single_level: self.prepared.experiment.algorithm.name.is_single_level(),
         };
@@ -657,6 +661,11 @@ impl<'p> Run<'p, '_> {
         self.prepared.experiment.links.as_ref().map(|_| self.before + network.traffic())
     }
 
+    /// The simulated time so far, if links are simulated.
+    fn fleet_time(&self, network: &Network<'p>) -> Option<Micros> {
+        network.fleet_time().map(|time| self.fleet_time + time)
+    }
+
     fn save(&mut self, network: &Network<'p>, progress: Progress) -> Result<(), RunError> {
         let Some(outputs) = self.outputs else { return Ok(()) };
         if let Some(nodes) = network.checkpoint() {
@@ -667,6 +676,7 @@ impl<'p> Run<'p, '_> {
                 round: progress.round,
                 seconds: self.seconds + progress.seconds,
                 traffic: self.traffic(network).unwrap_or_default(),
+                fleet_time: self.fleet_time(network).unwrap_or_default(),
                 records: [&self.record, &self.nodes].map(Record::csv),
             };
             let bytes = standing.bytes(&nodes);

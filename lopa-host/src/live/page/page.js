@@ -15,8 +15,8 @@ const CHARTS = [
   ["Bytes sent", ["bytes"]],
   ["Chunks repaired", ["repaired"]],
 ];
-const COUNTS = ["iteration", "inner_gradients", "hessian_vectors", "cross_vectors", "outer_gradients_inner", "outer_gradients_outer", "vectors", "floats", "frames", "seconds"];
-const TILES = ["outer_loss", "test_accuracy", "validation_accuracy", "consensus", "bytes", "repaired", "vectors", "seconds"];
+const COUNTS = ["iteration", "inner_gradients", "hessian_vectors", "cross_vectors", "outer_gradients_inner", "outer_gradients_outer", "vectors", "floats", "frames", "fleet_seconds", "seconds"];
+const TILES = ["outer_loss", "test_accuracy", "validation_accuracy", "consensus", "bytes", "fleet_seconds", "repaired", "vectors", "seconds"];
 const MOST_TILES = 6;
 
 const byId = (id) => document.getElementById(id);
