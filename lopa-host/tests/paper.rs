@@ -193,7 +193,7 @@ fn asides_are_shown_but_do_not_count() {
     whole(&folder, &section);
     again(dir.path(), &folder);
     for part in [
-        "| [a \\[is\\] \\| better](#my-own) | nowhere | a factor of 1 | undecided | nothing differs |",
+        "| [a \\[is\\] \\| better](#my-own) | nowhere | a, K = 9 against a, K = 9, outer loss, at the end: a factor of 1 | undecided | nothing differs |",
         "\n**Verdict: undecided** (whole form, 3 seeds).\n\nnothing differs\n\n",
         "\nAlso measured; not counted in the verdict:\n\n| effect | claim | verdict |\n|---|---|---|\n| K^",
         "| arm | alpha | beta | lambda | gamma | tau | searches × trials |\n|---|---|---|---|---|---|---|\n| a, K = 9 | 0.",
