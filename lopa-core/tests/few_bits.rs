@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::ops::Range;
+
 use common::{N, P, config, gt, quadratic, scratch};
 use lopa_core::codec::{Bits, Block, Codec, CodedGtNode, CodedNeighbour, Share};
 use lopa_core::exchange::{
@@ -23,8 +25,12 @@ type Line = Exchange<2, 2, VALUES>;
 type Tested = CodedGtNode<Quadratic<'static>, N, P>;
 
 fn node(id: u32, bits: u32, unit: i8) -> Tested {
+    node_at(id, bits, unit, [0.5; N])
+}
+
+fn node_at(id: u32, bits: u32, unit: i8, x0: [f32; N]) -> Tested {
     let codec = Codec::new(bits, unit).unwrap();
-    Tested::gradient_tracking(quadratic(id), config(id), [0.5; N], codec).unwrap()
+    Tested::gradient_tracking(quadratic(id), config(id), x0, codec).unwrap()
 }
 
 fn peer(node: u32) -> Peer {
@@ -74,8 +80,13 @@ impl Party {
 
 /// Two parties take turns; returns what `b` sent.
 fn talk(a: &mut Party, b: &mut Party, turns: Micros) -> Vec<u8> {
+    talk_from(a, b, 0..turns)
+}
+
+/// The same in some of the turns.
+fn talk_from(a: &mut Party, b: &mut Party, turns: Range<Micros>) -> Vec<u8> {
     let mut tape = Vec::new();
-    for now in (0..turns).map(|turn| turn * TURN) {
+    for now in turns.map(|turn| turn * TURN) {
         let (from_a, from_b) = (a.send(now), b.send(now));
         a.line.receive(0, &from_b, now).unwrap();
         b.line.receive(0, &from_a, now).unwrap();
@@ -95,6 +106,20 @@ fn data(bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
         }
     }
     found
+}
+
+/// A frame of node 1 with these values of a round.
+fn frame(round: u64, values: &[u8]) -> Vec<u8> {
+    let data = Data { round, chunk: 0, acks: Acks::default(), values };
+    let message =
+        Message { version: VERSION, sender: 1, session: 41, epoch: 0, body: Body::Data(data) };
+    let mut frame = [0; 2 * FRAME];
+    let mut bytes = [0; 2 * FRAME];
+    let bytes = postcard::to_slice(&message, &mut bytes).unwrap();
+    let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut frame);
+    bytes.iter().for_each(|&byte| writer.push(byte));
+    let len = writer.finish().unwrap();
+    frame[..len].to_vec()
 }
 
 /// Two nodes in-process.
@@ -179,11 +204,80 @@ fn blocks_of_the_second_round_are_read_by_a_node_in_the_first() {
 
 #[test]
 fn a_chunk_without_changes_has_no_values() {
-    // So coarse that values stand still on the grid.
+    // So coarse that values are zero on the grid, and stay there.
     let [mut a, mut b] = [0, 1].map(|id| Party::new(node(id, 4, 10), &[peer(1 - id)]));
     let tape = data(&talk(&mut a, &mut b, 400));
     assert_eq!(b.step, Step::Finished);
-    assert!(tape.iter().all(|(round, values)| *round == 0 || values.is_empty()));
+    assert!(tape.len() == 60 && tape.iter().all(|(_, values)| values.is_empty()));
+}
+
+#[test]
+fn an_epoch_that_begins_with_zeros_sends_no_floats() {
+    let unit = Codec::new(8, -22).unwrap().outer().unit();
+    let with_last = |last: f32| {
+        let mut x0 = [0.0; N];
+        x0[N - 1] = last;
+        x0
+    };
+    for (bits, x0, floats) in [
+        (8, [0.0; N], false),
+        (4, [-0.0; N], false),
+        (3, with_last(0.49 * unit), false),
+        (3, with_last(-0.5 * unit), true),
+        (8, with_last(unit), true),
+        (4, with_last(-1.0), true),
+    ] {
+        // Only b begins there, and a with zeros: either way its neighbour knows what it knows in-process.
+        let start = |id| node_at(id, bits, -22, if id == 1 { x0 } else { [0.0; N] });
+        let mut nodes = [start(0), start(1)];
+        let [mut a, mut b] = [0, 1].map(|id| Party::new(start(id), &[peer(1 - id)]));
+        let tape = data(&talk(&mut a, &mut b, 400));
+        assert_eq!((a.step, b.step), (Step::Finished, Step::Finished));
+        assert_eq!(tape.len(), 60);
+        let (round, values) = &tape[0];
+        assert_eq!((*round, values.len()), (0, if floats { 4 * VALUES } else { 0 }), "{x0:?}");
+        assert!(tape[1..].iter().any(|(_, values)| !values.is_empty()));
+        in_process(&mut nodes, 60);
+        for (party, node) in [&a, &b].into_iter().zip(nodes) {
+            assert_eq!(party.node.ledgers(), node.ledgers());
+            assert_eq!(party.bits(), Party::new(node.clone(), &[]).bits());
+            assert_eq!(party.line.counters().malformed, 0);
+        }
+    }
+}
+
+#[test]
+fn floats_of_a_wrong_length_are_malformed_and_none_are_zeros() {
+    let start = |id| node_at(id, 8, -22, [if id == 1 { 0.0 } else { 0.5 }; N]);
+    let [mut a, mut b] = [0, 1].map(|id| Party::new(start(id), &[peer(1 - id)]));
+    // Until both have met; what b sends of the first round is lost.
+    let mut turn = 0;
+    loop {
+        let (from_a, from_b) = (a.send(turn * TURN), b.send(turn * TURN));
+        b.line.receive(0, &from_a, turn * TURN).unwrap();
+        if !data(&from_b).is_empty() {
+            break;
+        }
+        a.line.receive(0, &from_b, turn * TURN).unwrap();
+        turn += 1;
+        assert!(turn < 20, "they do not meet");
+    }
+    assert_eq!((a.standing(), a.node.state().round), (Standing::Met, 0));
+    let before = *a.line.counters();
+    for len in [1, 3, 4, VALUES, 4 * N, 4 * VALUES - 4, 4 * VALUES - 1, 4 * VALUES + 1] {
+        a.line.receive(0, &frame(0, &vec![0; len]), turn * TURN).unwrap();
+    }
+    assert_eq!(a.line.counters().malformed, before.malformed + 8);
+    assert_eq!(a.line.counters().repeated, before.repeated);
+    a.line.receive(0, &frame(0, &[]), turn * TURN).unwrap();
+    assert_eq!(a.line.counters().malformed, before.malformed + 8);
+    // It is taken for the chunk: the same one again is a repetition.
+    a.line.receive(0, &frame(0, &[]), turn * TURN).unwrap();
+    assert_eq!(a.line.counters().repeated, before.repeated + 1);
+    talk_from(&mut a, &mut b, turn..turn + 400);
+    let mut nodes = [start(0), start(1)];
+    in_process(&mut nodes, 60);
+    assert_eq!((a.step, a.node.ledgers()), (Step::Finished, nodes[0].ledgers()));
 }
 
 #[test]
@@ -234,25 +328,12 @@ fn blocks_that_no_node_sends_are_malformed_and_change_nothing() {
         &[0, 0x80, 1, 1, 1, 1, 31],
         &[0; 4 * VALUES],
     ] {
-        let data = Data { round, chunk: 0, acks: Acks::default(), values };
-        let message =
-            Message { version: VERSION, sender: 1, session: 41, epoch: 0, body: Body::Data(data) };
-        let mut frame = [0; Line::BUFFER];
-        let mut bytes = [0; FRAME];
-        let bytes = postcard::to_slice(&message, &mut bytes).unwrap();
-        let mut writer = wire::FrameWriter::new(&Seal::PLAIN, &mut frame);
-        bytes.iter().for_each(|&byte| writer.push(byte));
-        let len = writer.finish().unwrap();
-        a.line.receive(0, &frame[..len], now).unwrap();
+        a.line.receive(0, &frame(round, values), now).unwrap();
     }
     assert_eq!(a.line.counters().malformed, before + 6);
     // It goes on as if nothing had happened.
     let mut nodes = [node(0, 8, -22), node(1, 8, -22)];
-    for now in (20..400).map(|turn| turn * TURN) {
-        let (from_a, from_b) = (a.send(now), b.send(now));
-        a.line.receive(0, &from_b, now).unwrap();
-        b.line.receive(0, &from_a, now).unwrap();
-    }
+    talk_from(&mut a, &mut b, 20..400);
     in_process(&mut nodes, 60);
     assert_eq!(a.node.ledgers(), nodes[0].ledgers());
 }

@@ -37,6 +37,8 @@ struct Setting {
     data: Vec<QuadraticData>,
     weights: Weights,
     scheme: Scheme,
+    /// Where every element of x starts.
+    start: f32,
 }
 
 impl Setting {
@@ -44,7 +46,7 @@ impl Setting {
         let recipe = QuadraticRecipe::new(outer, 3, 1.0, 7);
         let data = (0..topology.nodes() as u32).map(|node| recipe.node(node)).collect();
         let weights = Weights::metropolis(topology).in_256ths().unwrap();
-        Self { data, weights, scheme }
+        Self { data, weights, scheme, start: 0.2 }
     }
 
     fn floats(&self) -> Simulation<Quadratic<'_>> {
@@ -52,7 +54,7 @@ impl Setting {
         let config = |node| Config { steps, sampler: Sampler::full(node) };
         let problems = self.data.iter().map(|data| data.problem().unwrap());
         let edges = self.weights.edges().to_vec();
-        Simulation::new(problems, self.scheme, edges, |n| vec![0.2; n], config).unwrap()
+        Simulation::new(problems, self.scheme, edges, |n| vec![self.start; n], config).unwrap()
     }
 
     fn coded(&self, bits: u32) -> CodedSimulation<Quadratic<'_>> {
@@ -73,7 +75,8 @@ fn bits<P: Problem>(node: &CodedSimulatedNode<P>) -> (Vec<u32>, Vec<i32>) {
 fn written<P: Problem>(node: &CodedSimulatedNode<P>) -> usize {
     let (state, ledgers, codec) = (node.state(), node.ledgers(), node.codec());
     let y: &[f32] = if ledgers.y_known.is_empty() { &[] } else { state.y };
-    if node.is_opening() {
+    // Zeros are as many blocks that do not change.
+    if node.is_opening() && state.x.iter().chain(y).any(|value| *value != 0.0) {
         return 4 * (state.x.len() + y.len());
     }
     let count = |grid: Grid, values: &[f32], known: &[i32]| -> usize {
@@ -104,7 +107,8 @@ fn a_network_does_what_its_nodes_do_one_by_one() {
         let tracking = below(2) == 0;
         let scheme = if tracking { Scheme::GradientTracking } else { Scheme::LocalGradient };
         let (outer, width) = (1 + below(80) as usize, [8, 4, 3][below(3) as usize]);
-        let setting = Setting::new(&topology, outer, scheme);
+        let start = [0.2, 0.0][below(2) as usize];
+        let setting = Setting { start, ..Setting::new(&topology, outer, scheme) };
         let mut network = setting.coded(width);
         let mut alone = setting.coded(width).into_nodes();
         let mut scratch = SimulatedNode::<Quadratic<'_>>::scratch(3, 0);
@@ -354,6 +358,8 @@ fn bytes_are_counted_and_the_report_says_what_travels() {
     let dir = tempfile::tempdir().unwrap();
     let run = |name: &str, table: &str| {
         let text = network(&[("[run]", table), ("record_every = 20", "record_every = 1")]);
+        // A start in the table takes the place of the usual one.
+        let text = if table.contains("x0") { text.replace("\nx0 = -3.0", "") } else { text };
         fs::write(dir.path().join("network.toml"), text).unwrap();
         let output = lopa(dir.path(), &["run", "network.toml", "--out", name]);
         assert!(output.status.success(), "{}", said(&output));
@@ -378,9 +384,13 @@ fn bytes_are_counted_and_the_report_says_what_travels() {
     let (none, ..) = run("no-links", "[run]");
     assert!(none.iter().all(|bytes| *bytes == 0));
     for (bits, block) in [(8, 25), (4, 13), (3, 10)] {
+        // Where x does not start with zeros, the first round sends floats.
+        let (elsewhere, ..) =
+            run(&format!("elsewhere-{bits}"), &(links(bits) + "\nx0 = { random = 0.5 }"));
+        assert_eq!(elsewhere[..2], [0, floats[1]]);
         let (bytes, page, summary) = run(&bits.to_string(), &links(bits));
-        // The first round sends floats, and the others one block per vector, or one byte if nothing changes.
-        assert_eq!(bytes[..2], [0, floats[1]]);
+        // The first round sends zeros, and the others one block per vector, or one byte if nothing changes.
+        assert_eq!(bytes[..2], [0, round]);
         let rounds: Vec<u64> = bytes.windows(2).map(|pair| pair[1] - pair[0]).skip(1).collect();
         assert!(rounds.iter().all(|own| (round..=round * block).contains(own)), "{rounds:?}");
         assert_eq!(rounds.iter().max(), Some(&(round * block)));

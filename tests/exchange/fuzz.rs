@@ -98,7 +98,9 @@ fn the_exchange_passes_its_corpus() {
         let Reached { round, counters, .. } = reached(honest);
         assert_eq!((round, counters.epochs, counters.stale), (4, 0, 0), "{honest}");
     }
-    for coded in ["rounds-gt-8-bits", "rounds-gt-4-bits", "rounds-lg-3-bits"] {
+    for coded in
+        ["rounds-gt-8-bits", "rounds-gt-4-bits", "rounds-lg-3-bits", "rounds-gt-after-zeros"]
+    {
         let Reached { round, counters, .. } = reached(coded);
         // A round is one chunk.
         assert!(round > 5, "{coded}: {round}");

@@ -376,6 +376,7 @@ fn messages() -> BTreeMap<&'static str, Owned> {
         ("data-tracking", message(1, 4, 0, data(0, 0, acks(0, 0, []), &[0.5, -2.0, 0.0, 3.0]))),
         ("data-coded", message(1, 4, epoch, coded(vec![2, 0x97, 1, 31]))),
         ("data-silent", message(1, 4, epoch, coded(vec![]))),
+        ("data-zeros", message(1, 4, 0, data(0, 0, acks(0, 0, []), &[]))),
         ("ack", message(2, 9, epoch, Body::Ack(acks(600, 1, [(1, 3)])))),
         ("hello", message(1, 4, epoch, Body::Hello(hello))),
         (

@@ -49,7 +49,8 @@
 //!
 //! # Bytes
 //!
-//! A block of 32 elements takes 33 bytes with 8 bits, 17 with 4 and 13 with 3; floats take 128.
+//! A block of 32 elements takes 33 bytes with 8 bits, 17 with 4 and 13 with 3; floats take 128. The first round of an epoch sends
+//! floats, unless all values of a chunk are zero on the grid, as at the start of most runs: then it sends none.
 //!
 //! A [`CodedNode`] is a node that mixes in this way. With the feature `codec`, an [`Exchange`](crate::exchange::Exchange)
 //! drives it over links.

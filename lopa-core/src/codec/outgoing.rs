@@ -82,6 +82,15 @@ impl<'a> Outgoing<'a> {
         changes
     }
 
+    /// Whether these elements of x and y are all zero on the grid. Then a round that opens an epoch sends nothing for them.
+    #[cfg(feature = "codec")]
+    pub(crate) fn is_zero(&self, elements: Range<usize>) -> bool {
+        [Some(self.x), self.y].into_iter().flatten().all(|vector| {
+            let values = vector.values.get(elements.clone()).unwrap_or(&[]);
+            values.iter().all(|&value| vector.grid.number(value) == 0)
+        })
+    }
+
     /// The blocks of some elements of x, and then of y: what is sent in a round that opens no epoch. The elements begin with
     /// a block, and end with one or with the vector.
     pub(crate) fn blocks(

@@ -18,7 +18,7 @@
 //! # Few bits
 //!
 //! With the feature `codec`, a node can be a [coded one](crate::codec::CodedNode). The first round of an epoch then sends values
-//! in full, and all later ones send differences of a few bits. A lost chunk is computed again: a node mixes its elements only
+//! in full, or nothing for chunks of zeros, and all later ones send differences of a few bits. A lost chunk is computed again: a node mixes its elements only
 //! when every neighbour has them, so it still has what it sent. The [codec](crate::codec::Codec) is part of what neighbours
 //! compare, weights are multiples of 1/256, and chunks consist of whole [blocks](crate::codec::BLOCK). A node whose values leave
 //! the codec's range stops, before any of them is sent.
@@ -57,7 +57,7 @@
 //! ```
 //!
 //! With few bits the frames weigh more, so chunks should be long. Bytes per neighbour and round on a ring of 3 with n = 784, chunks
-//! of 384 and GT, over 100 rounds of which the first sends floats: 6,358 with floats, 1,729 with 8 bits, 956 with 4 and 763 with 3
+//! of 384 and GT, over 100 rounds of which the first sends zeros: 6,358 with floats, 1,666 with 8 bits, 893 with 4 and 700 with 3
 //! (`exchange::bits::few_bits_are_few_bytes`).
 //!
 //! The frames, bytes and repairs that loss adds are in `tests/exchange/loss.table`, and frames per round by number of

@@ -71,7 +71,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         let chunk = data.round.saturating_mul(self.chunks).saturating_add(u64::from(data.chunk));
         let vectors = if self.tracking() { 2 } else { 1 };
         let len = self.elements(chunk).len();
-        let (bits, values) = (self.bits(data.round), wire::floats(data.values));
+        // With a codec, no bytes are zeros in every round: values of the first one, and changes of the others.
+        let bits = if data.values.is_empty() { self.few_bits() } else { self.bits(data.round) };
+        let values = wire::floats(data.values);
         let sound = match bits {
             None => data.values.len() == 4 * len.saturating_mul(vectors),
             Some(bits) => wire::read_changes(bits, vectors, len, data.values, &mut []),

@@ -93,7 +93,12 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// The bits of the changes that travel in a round; `None` if they are values in full. A neighbour may be a round ahead, so
     /// the round is the message's, not the node's.
     pub fn bits(&self, round: u64) -> Option<Bits> {
-        if !self.coded() || (self.opening && round == self.start) {
+        if self.opening && round == self.start { None } else { self.few_bits() }
+    }
+
+    /// The bits of the codec; `None` if vectors always travel as floats.
+    pub fn few_bits(&self) -> Option<Bits> {
+        if !self.coded() {
             return None;
         }
         Codec::from_identity(self.settings.identity.codec()).map(Codec::bits)

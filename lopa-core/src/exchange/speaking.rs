@@ -80,9 +80,14 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     ) -> Values<'l> {
         #[cfg(feature = "codec")]
         if let Some(outgoing) = outgoing
-            && self.bits(self.round).is_some()
+            && self.coded()
         {
-            return Values::Changes(Changes { outgoing: *outgoing, elements });
+            if self.bits(self.round).is_some() {
+                return Values::Changes(Changes { outgoing: *outgoing, elements });
+            }
+            if outgoing.is_zero(elements.clone()) {
+                return Values::Floats(Floats(&[], &[]));
+            }
         }
         #[cfg(not(feature = "codec"))]
         let _ = outgoing;

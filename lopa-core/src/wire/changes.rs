@@ -173,4 +173,28 @@ mod tests {
         assert!(read_changes(node.codec().bits(), 2, N, &[], &mut read));
         assert!(read[..2 * N].iter().all(|change| *change == 0.0) && read[2 * N].is_nan());
     }
+
+    #[test]
+    #[cfg(feature = "codec")]
+    fn chunks_of_zeros_are_those_without_a_number() {
+        let with = |at: usize, value: f32| {
+            let mut x = [-0.0; N];
+            x[at] = value;
+            node(4, x)
+        };
+        let zero =
+            |node: &Tested| [0..32, 32..N, 0..N].map(|elements| node.outgoing().is_zero(elements));
+        assert_eq!(zero(&with(0, 0.0)), [true; 3]);
+        assert_eq!(zero(&with(31, 1.0)), [false, true, false]);
+        assert_eq!(zero(&with(39, -1.0)), [true, false, false]);
+        // Half a unit is a number, less is not.
+        let half = 0.5 * with(0, 0.0).codec().outer().unit();
+        assert_eq!(zero(&with(32, half)), [true, false, false]);
+        assert_eq!(zero(&with(32, 0.99 * half)), [true; 3]);
+        // y counts too: after the first round it is not zero any more.
+        let mut later = node(4, [0.0; N]);
+        later.compute(&mut Scratch::<[f32; 1], [f32; 0]>::new()).unwrap();
+        later.mix_with([]).unwrap();
+        assert!(later.state().x.iter().all(|x| *x == 0.0) && zero(&later) == [false; 3]);
+    }
 }

@@ -49,7 +49,7 @@ impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
 }
 
 /// The vectors of a node that travel to neighbours.
-pub(super) fn travelling<P: Problem>(node: &SimulatedNode<P>) -> Vectors<'_, f32> {
+fn travelling<P: Problem>(node: &SimulatedNode<P>) -> Vectors<'_, f32> {
     let state = node.state();
     [state.x, if node.scheme() == Scheme::GradientTracking { state.y } else { &[] }]
 }
