@@ -234,3 +234,35 @@ fn studies_of_every_kind_run_in_their_quick_form() {
         assert!(first > 1 && counts.all(|count| *count == first), "{study}: {trials:?}");
     }
 }
+
+#[test]
+#[ignore = "needs the real data sets: lopa data fetch, or LOPA_DATA"]
+fn few_bits_reach_an_accuracy_on_mnist_in_a_fraction_of_the_fleets_time() {
+    let text = |baud: u32, bits: &str| {
+        format!(
+            "[network]\nnodes = 10\ntopology = \"ring\"\n[problem]\nkind = \"logistic\"\n[data]\nsource = \"mnist\"\n\
+             dir = {:?}\nclasses = [\"0\", \"1\"]\nsamples = 12000\npartition = \"iid\"\n[algorithm]\nname = \"lopa-gt\"\n\
+             alpha = 0.1\nbeta = 0.1\nlambda = 0.1\ngamma = 0.4\ntau = 0.4\nbatch = 40\n[run]\niterations = 60\n\
+             record_every = 1\nx0 = -6.0\nmetrics = [\"test_accuracy\", \"fleet_seconds\"]\n[links]\nbaud = {baud}\n\
+             chunk = 128\n{bits}",
+            data_set("mnist")
+        )
+    };
+    for baud in [115_200, 1_000_000] {
+        let run = |bits: &str| {
+            let prepared = Prepared::new(Experiment::parse(&text(baud, bits)).unwrap()).unwrap();
+            let record = prepared.run(Options::default(), |_| {}).unwrap().complete().unwrap();
+            let [accuracies, seconds] =
+                ["test_accuracy", "fleet_seconds"].map(|name| record.values(name).unwrap());
+            let arrived = accuracies.iter().position(|accuracy| *accuracy >= Some(0.998)).unwrap();
+            (seconds[arrived].unwrap(), accuracies.last().copied().flatten().unwrap())
+        };
+        let (floats, end) = run("");
+        for (bits, least) in [(8, 3.5), (4, 6.5)] {
+            let (few, own_end) = run(&format!("bits = {bits}\n"));
+            println!("{baud} baud, {bits} bits: {floats:.3} s / {few:.3} s = {:.2}", floats / few);
+            assert!(floats / few > least, "{baud} baud, {bits} bits: {floats} s, {few} s");
+            assert!((end - own_end).abs() < 0.001, "{baud} baud, {bits} bits: {end}, {own_end}");
+        }
+    }
+}
