@@ -111,6 +111,7 @@ impl Border {
 mod tests {
     use super::*;
     use crate::topology::Topology;
+    use lopa_core::draw::Draws;
 
     #[test]
     fn every_node_is_in_one_part_and_parts_are_alike() {
@@ -142,5 +143,33 @@ mod tests {
             }
         }
         assert_eq!(links, edges.len());
+    }
+
+    /// The numbers of `docs/workers.md`.
+    #[test]
+    fn sixteen_parts_send_little_on_a_ring_and_two_fifths_of_their_nodes_on_a_random_graph() {
+        const NODES: u32 = 16_000;
+        let split = Split::new(NODES as usize, 16).unwrap();
+        let ring = Topology::ring(NODES).metropolis();
+        let sent = |edges: &[Edge]| -> Vec<usize> {
+            let border = split.border(5, edges);
+            border.to.iter().map(Vec::len).collect()
+        };
+        let to = sent(&ring);
+        assert_eq!((to[4], to[6], to.iter().sum::<usize>()), (1, 1, 2));
+        // Four links from every node to others anywhere: eight neighbours on average.
+        let mut stream = Draws { seed: 1, node: 0 }.stream(0, crate::purposes::START);
+        let mut edges: Vec<Edge> = Vec::new();
+        for node in 0..NODES {
+            for _ in 0..4 {
+                let neighbour = ((stream.unit() * NODES as f32) as u32).min(NODES - 1);
+                let weight = 0.1;
+                edges.push(Edge { node, neighbour, weight });
+                edges.push(Edge { node: neighbour, neighbour: node, weight });
+            }
+        }
+        let to = sent(&edges);
+        let all = to.iter().sum::<usize>() as f64 / 15.0 / f64::from(NODES / 16);
+        assert!((0.37..0.42).contains(&all), "{all}: {to:?}");
     }
 }
