@@ -26,6 +26,6 @@ mod session;
 mod session;
 
 pub use distributed::{Distributed, Place, serve};
-pub use mesh::{Gone, Mesh, Threads};
+pub use mesh::{Gone, Mesh};
 pub use session::Joined;
 pub use split::{Border, Split};

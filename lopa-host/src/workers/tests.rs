@@ -1,8 +1,10 @@
-use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use super::{Gone, Mesh, Place, Split, Threads};
+use super::{Gone, Mesh, Place, Split};
 use crate::config::Experiment;
+use crate::locked::locked;
 use crate::record::Record;
 use crate::report::Outputs;
 use crate::run::{Options, Prepared, RunError, follow};
@@ -20,6 +22,40 @@ fn file(algorithm: &str, steps: &str, problem: &str, rest: &str) -> Experiment {
 
 fn lopa(rest: &str) -> Experiment {
     file("lopa-gt", STEPS, "kind = \"logistic\"", rest)
+}
+
+/// Parts in one process, one per thread.
+#[derive(Debug)]
+struct Threads {
+    to: Vec<Sender<Vec<u8>>>,
+    from: Vec<Mutex<Receiver<Vec<u8>>>>,
+}
+
+impl Threads {
+    /// A mesh for each part.
+    fn new(parts: usize) -> Vec<Self> {
+        let mut all: Vec<Self> =
+            (0..parts).map(|_| Self { to: Vec::new(), from: Vec::new() }).collect();
+        for from in 0..parts {
+            for to in 0..parts {
+                let (sender, receiver) = mpsc::channel();
+                all[from].to.push(sender);
+                all[to].from.push(Mutex::new(receiver));
+            }
+        }
+        all
+    }
+}
+
+impl Mesh for Threads {
+    fn send(&self, to: usize, message: Vec<u8>) -> Result<(), Gone> {
+        self.to[to].send(message).map_err(|_| Gone { part: to })
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>, Gone> {
+        let receiver = locked(&self.from[from]);
+        receiver.recv().map_err(|_| Gone { part: from })
+    }
 }
 
 /// Threads to compute with, as every process has its own: one that waits for others does not keep theirs from computing.
