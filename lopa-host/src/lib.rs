@@ -6,7 +6,6 @@
 //! - [`data`]: samples from files or made up, dealt out to nodes; [`quadratics`]: problems with a closed form;
 //! - [`algorithms`]: LoPA and the methods it is compared with, behind one trait;
 //! - [`network`]: the nodes of any algorithm in one process, and LoPA's over links in simulated time, with faults;
-//! - [`workers`]: one simulation in several processes;
 //! - [`metrics`]: what is measured, in a [`record`]; [`exact`]: solutions that no node computes, and the nodes' distance from them;
 //! - [`model`]: what was learned, in a form that can be used: predictions, and code for a chip;
 //! - [`theory`]: the constants, bounds and step sizes of the paper, measured and checked;
@@ -50,4 +49,3 @@ pub mod run;
 pub mod theory;
 pub mod topology;
 pub mod words;
-pub mod workers;

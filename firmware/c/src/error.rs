@@ -90,55 +90,39 @@ const fn text(error: i32) -> &'static CStr {
         0.. => c"no error",
         LOPA_ERROR_NULL => c"a pointer is null",
         LOPA_ERROR_NODE => c"not a node: call lopa_node_init first",
-        LOPA_ERROR_ALIGNMENT => {
-            c"memory must begin at a multiple of 8 bytes: declare it as uint64_t"
-        }
-        LOPA_ERROR_MEMORY => {
-            c"the memory is too small: lopa_node_size returns the bytes"
-        }
+        LOPA_ERROR_ALIGNMENT => c"memory must be aligned to 8 bytes: declare it as uint64_t",
+        LOPA_ERROR_MEMORY => c"the memory is too small: lopa_node_size returns the bytes",
         LOPA_ERROR_FLOATS => {
-            c"floats are not IEEE 754: clear FPSCR.FZ and RMode, or link the compiler's float routines"
+            c"floats are not IEEE 754: clear FPSCR.FZ and RMode, or link GCC's routines"
         }
         LOPA_ERROR_LINK => c"no such link: they are 0 to LOPA_LINKS - 1",
-        LOPA_ERROR_BUFFER => {
-            c"the buffer is too short: see LOPA_FRAME_BYTES and lopa_node_checkpoint_size"
-        }
-        LOPA_ERROR_TURN => {
-            c"out of turn: compute only after LOPA_COMPUTE, save only between rounds"
-        }
-        LOPA_ERROR_DIVERGED => {
-            c"diverged: reduce the step sizes and write the blobs again"
-        }
-        LOPA_ERROR_MISMATCH => c"the node is not where its exchange left it: initialise it again",
+        LOPA_ERROR_BUFFER => c"too short: see LOPA_FRAME_BYTES and lopa_node_checkpoint_size",
+        LOPA_ERROR_TURN => c"compute only after LOPA_COMPUTE, and save only between rounds",
+        LOPA_ERROR_DIVERGED => c"diverged: write blobs with smaller step sizes",
+        LOPA_ERROR_MISMATCH => c"the node was changed in between: initialise it again",
         LOPA_ERROR_FEATURES => c"not the number of features of the blob's problem",
         LOPA_ERROR_PREDICTION => c"the blob's problem has nothing to predict",
         LOPA_ERROR_VECTOR => c"no such vector: use LOPA_X to LOPA_Y",
-        LOPA_ERROR_CHECKPOINT => {
-            c"not a checkpoint of this node and network: start without it"
-        }
-        LOPA_ERROR_ONLY_LOGISTIC => {
-            c"only logistic regression: build the library with the feature all-problems"
-        }
+        LOPA_ERROR_CHECKPOINT => c"not a checkpoint of this node and network: start without it",
+        LOPA_ERROR_ONLY_LOGISTIC => c"not logistic regression: build with the feature all-problems",
         LOPA_ERROR_NO_BLOB => c"not a blob: write one with lopa shard",
-        LOPA_ERROR_BLOB_VERSION => {
-            c"the blob has another version: use a blob and a library of one release"
-        }
+        LOPA_ERROR_BLOB_VERSION => c"another version: use a blob and a library of one release",
         LOPA_ERROR_BLOB_LENGTH => c"the blob is cut short: write it again",
         LOPA_ERROR_BLOB_CORRUPT => c"the blob's checksum is wrong: write it again",
-        LOPA_ERROR_BLOB_ALIGNMENT => c"a blob must begin at a multiple of four bytes",
+        LOPA_ERROR_BLOB_ALIGNMENT => c"a blob must be aligned to four bytes",
         LOPA_ERROR_BLOB_INVALID => c"a part of the blob is invalid: write it again",
         LOPA_ERROR_BLOB_MATH => {
-            c"the blob asks for integers or other mathematics: build the library with that feature"
+            c"the blob has integers or other mathematics: build with that feature"
         }
         LOPA_ERROR_BLOB_NEIGHBOURS => {
             c"the blob has too many neighbours: use a topology with fewer"
         }
-        LOPA_ERROR_BLOB_LINKS => c"the blob needs too many links: use fewer neighbours, or a router",
-        LOPA_ERROR_BLOB_CHUNK => c"the blob's chunks are too long: use smaller ones",
-        LOPA_ERROR_BLOB_KEY => c"the blob has a key: build the library with the feature encrypt",
-        LOPA_ERROR_BOOT => {
-            c"the blob has a key: pass a boot number that grows with every start"
+        LOPA_ERROR_BLOB_LINKS => {
+            c"the blob needs too many links: use fewer neighbours, or a router"
         }
+        LOPA_ERROR_BLOB_CHUNK => c"the blob's chunks are too long: use smaller ones",
+        LOPA_ERROR_BLOB_KEY => c"the blob has a key: build with the feature encrypt",
+        LOPA_ERROR_BOOT => c"the blob has a key: pass a boot number that grows with every start",
         _ => c"unknown error",
     }
 }

@@ -1,8 +1,7 @@
 //! The settings of an exchange.
 
-use crate::codec::BLOCK;
 #[cfg(feature = "codec")]
-use crate::codec::{CodedNode, Integers};
+use crate::codec::{BLOCK, CodedNode, Integers};
 use crate::math;
 use crate::node::{Node, Scheme};
 use crate::problem::Problem;
@@ -211,8 +210,10 @@ pub enum SettingsError {
     /// The settings name another codec than the node has, or the program has none.
     Codec,
     /// With a codec, a chunk is neither a number of whole blocks nor the whole vector.
+    #[cfg(feature = "codec")]
     Blocks,
     /// With a codec, a weight is not a multiple of 1/256.
+    #[cfg(feature = "codec")]
     Share {
         /// The neighbour's number.
         node: u32,
@@ -250,14 +251,13 @@ impl core::fmt::Display for SettingsError {
                 )
             }
             Self::Chunk { room } => write!(f, "a chunk must have 1 to {room} values, y included"),
-            Self::Codec => write!(
-                f,
-                "the settings must name the node's codec, and the program needs the feature codec for one"
-            ),
+            Self::Codec => write!(f, "the settings name another codec than the node's"),
+            #[cfg(feature = "codec")]
             Self::Blocks => write!(
                 f,
                 "with a codec, a chunk must be a multiple of {BLOCK} elements, or as long as the outer variable"
             ),
+            #[cfg(feature = "codec")]
             Self::Share { node } => {
                 write!(
                     f,

@@ -72,6 +72,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     }
 
     /// The values of a chunk in the node's round.
+    #[inline]
     fn values_of<'l>(
         &self,
         state: &State<'l>,

@@ -3,7 +3,9 @@
 use super::neighbour::Neighbour;
 use super::session::Session;
 use super::settings::{Micros, Peer, Settings, SettingsError};
-use crate::codec::{BLOCK, Outgoing, Share};
+use crate::codec::Outgoing;
+#[cfg(feature = "codec")]
+use crate::codec::{BLOCK, Share};
 use crate::epoch::Epoch;
 use crate::node::{Phase, Scheme, State};
 use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
@@ -102,6 +104,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             return Err(SettingsError::Codec);
         }
         // A block must not depend on where chunks end: it is what the node mixes at a time.
+        #[cfg(feature = "codec")]
         if outgoing.is_some() && !chunk.is_multiple_of(BLOCK) && chunk < state.x.len() {
             return Err(SettingsError::Blocks);
         }
@@ -142,6 +145,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             if !(peer.weight > 0.0 && peer.weight.is_finite()) {
                 return Err(SettingsError::Weight { node });
             }
+            #[cfg(feature = "codec")]
             if outgoing.is_some() && Share::of(peer.weight).is_none() {
                 return Err(SettingsError::Share { node });
             }

@@ -202,14 +202,15 @@ impl Identity {
     /// The first difference between two networks.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<Reason> {
+        let math = self.math ^ other.math;
         [
             (self.problem != other.problem, Reason::Problem),
             (self.outer != other.outer, Reason::OuterDimension),
             (self.inner != other.inner, Reason::InnerDimension),
             (self.scheme != other.scheme, Reason::Scheme),
-            (self.math << (32 - CODEC) != other.math << (32 - CODEC), Reason::Math),
+            (math << (32 - CODEC) != 0, Reason::Math),
             (self.chunk != other.chunk, Reason::Chunk),
-            (self.codec() != other.codec(), Reason::Codec),
+            (math >> CODEC != 0, Reason::Codec),
             (self.digest != other.digest, Reason::Configuration),
         ]
         .into_iter()

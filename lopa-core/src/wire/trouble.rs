@@ -114,15 +114,17 @@ impl From<SettingsError> for Trouble {
             SettingsError::Number { node }
             | SettingsError::Neighbour { node }
             | SettingsError::Link { node }
-            | SettingsError::Weight { node }
-            | SettingsError::Share { node } => (Cause::Neighbour, node as usize, 0),
+            | SettingsError::Weight { node } => (Cause::Neighbour, node as usize, 0),
+            #[cfg(feature = "codec")]
+            SettingsError::Share { node } => (Cause::Neighbour, node as usize, 0),
             SettingsError::TooMany { room } => (Cause::Neighbours, room.saturating_add(1), room),
             SettingsError::Chunk { room } => (Cause::Chunk, 0, room),
             SettingsError::Codec => (Cause::Codec, 0, 0),
-            SettingsError::Weights
-            | SettingsError::Timing
-            | SettingsError::Node
-            | SettingsError::Blocks => (Cause::Settings, 0, 0),
+            SettingsError::Weights | SettingsError::Timing | SettingsError::Node => {
+                (Cause::Settings, 0, 0)
+            }
+            #[cfg(feature = "codec")]
+            SettingsError::Blocks => (Cause::Settings, 0, 0),
         };
         Self::new(cause, needed, found)
     }

@@ -15,8 +15,8 @@ use super::ma_dsbo::MaDsbo;
 use super::mdbo::Mdbo;
 use super::rule::{Rule, RuleNode};
 use super::{Algorithm, AlgorithmName, AlgorithmTable, Participant, TableError};
+use crate::algorithms::workers::{Distributed, Place};
 use crate::network::{InProcess, Simulation};
-use crate::workers::{Distributed, Place};
 
 /// Why an algorithm could not be built.
 #[derive(Debug, thiserror::Error)]

@@ -80,6 +80,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod update;
+pub mod workers;
 
 pub(crate) use build::join;
 pub use build::{BuildError, build, build_at};
@@ -95,8 +96,8 @@ use lopa_core::exchange::Micros;
 use lopa_core::network::NetworkError;
 use lopa_core::oracles::Evaluations;
 
+use crate::algorithms::workers::Gone;
 use crate::network::{Health, InProcess, LinkedError, Member, Traffic};
-use crate::workers::Gone;
 
 /// A network that learns, one outer iteration after the other.
 pub trait Algorithm<P>: fmt::Debug + Send {

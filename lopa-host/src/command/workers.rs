@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use clap::Args;
+use lopa_host::algorithms::workers::{Joined, Place, Split};
 use lopa_host::config::Experiment;
 use lopa_host::meeting::MeetingError;
 use lopa_host::run::follow;
-use lopa_host::workers::{Joined, Place, Split};
 use tempfile::TempDir;
 
 use super::{Failure, Threads, tell};

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use lopa_core::network::NetworkError;
 use lopa_core::node::{Divergence, NodeError, Variable};
 
+use crate::algorithms::workers::Gone;
 use crate::algorithms::{Key, NodeView, StepError, TableError};
 use crate::config::ConfigError;
 use crate::files::WriteError;
 use crate::record::Record;
-use crate::workers::Gone;
 
 /// Why a run did not end well.
 #[derive(Debug, thiserror::Error)]

@@ -38,6 +38,7 @@ use lopa_core::samples::{Arithmetic, Samples};
 use lopa_core::steps::StepSizes;
 use lopa_core::wire::Seal;
 
+use crate::algorithms::workers::Place;
 use crate::algorithms::{self, Algorithm, BuildError, Links, NodeView};
 use crate::config::{Experiment, Start};
 use crate::key::Key;
@@ -47,7 +48,6 @@ use crate::record::Record;
 use crate::report::{Chosen, Learned, Outputs, Results};
 use crate::theory::{Coefficients, Constants};
 use crate::topology::{Layout, Weights};
-use crate::workers::Place;
 use checkpoint::{Digests, Standing};
 use drive::Progress;
 use error::{input, refused};

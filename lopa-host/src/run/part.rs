@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{Material, Prepared, RunError, input};
+use crate::algorithms::workers::message::{self, Word};
+use crate::algorithms::workers::{Gone, Place, serve};
 use crate::config::Experiment;
-use crate::workers::message::{self, Word};
-use crate::workers::{Gone, Place, serve};
 
 impl Prepared {
     /// Tells the other parts what to learn, and checks that they have the same data.

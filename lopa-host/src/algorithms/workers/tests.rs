@@ -1,3 +1,5 @@
+//! Networks in parts, each in a thread of its own: their bits, and what happens when one is lost.
+
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
