@@ -18,10 +18,10 @@
 //! # Few bits
 //!
 //! With the feature `codec`, a node can be a [coded one](crate::codec::CodedNode). The first round of an epoch then sends values
-//! in full, or nothing for chunks of zeros, and all later ones send differences of a few bits. A lost chunk is computed again: a node mixes its elements only
-//! when every neighbour has them, so it still has what it sent. The [codec](crate::codec::Codec) is part of what neighbours
-//! compare, weights are multiples of 1/256, and chunks consist of whole [blocks](crate::codec::BLOCK). A node whose values leave
-//! the codec's range stops, before any of them is sent.
+//! in full, or nothing for chunks of zeros, and all later ones send differences of a few bits. A lost chunk is computed again: a
+//! node mixes its elements only when every neighbour has them, so it still has what it sent. The
+//! [codec](crate::codec::Codec) is part of what neighbours compare, weights are multiples of 1/256, and chunks consist of whole
+//! [blocks](crate::codec::BLOCK). A node whose values leave the codec's range stops, before any of them is sent.
 //!
 //! # Which nodes take part
 //!

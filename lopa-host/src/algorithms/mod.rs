@@ -3,7 +3,7 @@
 //! Every algorithm asks its problems through [`Oracles`](lopa_core::oracles::Oracles), so that batches are drawn by
 //! (seed, node, round, purpose) and every evaluation is counted; mixes with the same kernels in the same order; and
 //! gives the same bits for any number of threads. [`build`] makes one from the table `algorithm` of a file,
-//! [`AlgorithmName::about`] says where it comes from.
+//! [`AlgorithmName::about`] says where it comes from. [`workers`] run one network in several processes.
 //!
 //! # The personalised form
 //!

@@ -108,14 +108,23 @@ impl<M: Member> InProcess<M> {
     /// Names the edge that is wrong or has a weight that nodes cannot mix with, or the first node whose vectors do not fit
     /// those of node 0.
     pub fn join(nodes: Vec<M>, edges: Vec<Edge>) -> Result<Self, NetworkError> {
-        check_edges(&edges, nodes.len())?;
-        if let Some(index) = edges.iter().position(|edge| !M::takes(edge.weight)) {
-            return Err(NetworkError::Weight { index });
-        }
+        Self::check(&edges, nodes.len())?;
         Self::part(nodes, edges, 0)
     }
 
-    /// The same for a part of a network. The nodes here are numbered from 0 and followed by `strangers`: neighbours elsewhere,
+    /// Checks the edges of a whole network.
+    ///
+    /// # Errors
+    /// Names the edge that is wrong or has a weight that nodes cannot mix with.
+    pub(crate) fn check(edges: &[Edge], nodes: usize) -> Result<(), NetworkError> {
+        check_edges(edges, nodes)?;
+        if let Some(index) = edges.iter().position(|edge| !M::takes(edge.weight)) {
+            return Err(NetworkError::Weight { index });
+        }
+        Ok(())
+    }
+
+    /// Joins the nodes of a part of a network. They are numbered from 0 and followed by `strangers`: neighbours elsewhere,
     /// whose vectors must be [received](Self::received_mut) in every round. Edges are those of the nodes here, sorted by node.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! A network whose parts are in different processes, behind the same trait as in one.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use lopa_core::network::{Edge, NetworkError};
@@ -66,7 +67,7 @@ pub struct Distributed<M: Member> {
     own: InProcess<M>,
     border: Border,
     others: Vec<M>,
-    /// What the nodes of the others had sent when they were last gathered, and when they were restored.
+    /// The bytes that the nodes of the others had sent when they were last gathered.
     sent: u64,
     failed: Option<Failure>,
     buffer: Vec<u8>,
@@ -78,6 +79,7 @@ impl<M: Member> Distributed<M> {
     /// # Errors
     /// As in one process.
     pub fn join(mut nodes: Vec<M>, edges: &[Edge], place: Place) -> Result<Self, NetworkError> {
+        InProcess::<M>::check(edges, place.split.all())?;
         let border = place.split.border(place.part, edges);
         let others = nodes.split_off(border.own.len());
         let (local, strangers) = (border.edges(edges), border.strangers.len());
@@ -88,9 +90,10 @@ impl<M: Member> Distributed<M> {
 
     /// One round of the nodes here. `round` is how many they have completed.
     fn round(&mut self, round: u64) -> Result<(), StepError> {
+        let first = self.border.own.start;
+        let failure = |error| Failure::new(error, round, first);
         if self.failed.is_none() {
-            let first = self.border.own.start;
-            self.failed = self.own.compute().err().map(|error| Failure::new(error, round, first));
+            self.failed = self.own.compute().err().map(failure);
         }
         for part in self.place.others() {
             if let Some(failure) = self.failed {
@@ -120,10 +123,15 @@ impl<M: Member> Distributed<M> {
             }
         }
         if self.failed.is_none() {
-            let first = self.border.own.start;
-            self.failed = self.own.mix().err().map(|error| Failure::new(error, round, first));
+            self.failed = self.own.mix().err().map(failure);
         }
         self.failed.map_or(Ok(()), |failure| Err(NetworkError::from(failure).into()))
+    }
+
+    /// Where the nodes of another part are among the others. Only the first part has them, and its own come first.
+    fn of(&self, part: usize) -> Range<usize> {
+        let (nodes, first) = (self.place.split.nodes(part), self.border.own.end);
+        nodes.start - first..nodes.end - first
     }
 
     fn fail(&mut self, failure: Failure) {
@@ -162,10 +170,9 @@ impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for Distributed<M> {
             match message::read(&message) {
                 Some((Word::Failed(failure), _)) => self.fail(failure),
                 Some((Word::Nodes { sent }, bytes)) => {
-                    let (nodes, first) = (self.place.split.nodes(part), self.border.own.end);
-                    let nodes = &mut self.others[nodes.start - first..nodes.end - first];
+                    let nodes = self.of(part);
                     // They were saved by this program, in a part whose data have the same checksum.
-                    restore_all(nodes, bytes).map_err(|_| Gone { part })?;
+                    restore_all(&mut self.others[nodes], bytes).map_err(|_| Gone { part })?;
                     self.sent += sent;
                 }
                 _ => return Err(Gone { part }.into()),
@@ -190,10 +197,8 @@ impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for Distributed<M> {
             return Ok(());
         }
         for part in self.place.others() {
-            let (nodes, first) = (self.place.split.nodes(part), self.border.own.end);
-            let nodes = &self.others[nodes.start - first..nodes.end - first];
             // They were just restored, so they can be saved.
-            let bytes = save_all(nodes).unwrap_or_default();
+            let bytes = save_all(&self.others[self.of(part)]).unwrap_or_default();
             self.place.send(part, Word::Restore, &bytes).map_err(RestoreError::Worker)?;
         }
         Ok(())

@@ -19,6 +19,12 @@ impl Split {
         (1..=nodes).contains(&parts).then_some(Self { nodes, parts })
     }
 
+    /// How many nodes all parts have together.
+    #[must_use]
+    pub const fn all(&self) -> usize {
+        self.nodes
+    }
+
     /// How many parts there are.
     #[must_use]
     pub const fn parts(&self) -> usize {
