@@ -141,12 +141,16 @@ impl Iterator for Words<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.len.saturating_sub(self.at);
-        (left, Some(left))
+        (self.len(), Some(self.len()))
     }
 }
 
-impl ExactSizeIterator for Words<'_> {}
+impl ExactSizeIterator for Words<'_> {
+    // Its default compares two hints and panics if they differ.
+    fn len(&self) -> usize {
+        self.len.saturating_sub(self.at)
+    }
+}
 
 impl core::fmt::Debug for Words<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -159,6 +163,35 @@ impl defmt::Format for Words<'_> {
     fn format(&self, f: defmt::Formatter<'_>) {
         defmt::write!(f, "Words({} of {})", self.at, self.len);
     }
+}
+
+/// Writes the words of a checkpoint into `bytes` and returns its length.
+pub(crate) fn save(
+    words: impl ExactSizeIterator<Item = u32>,
+    bytes: &mut [u8],
+) -> Result<usize, CheckpointError> {
+    let (needed, found) = (words.len().saturating_mul(4), bytes.len());
+    if found < needed {
+        return Err(CheckpointError::Length { needed, found });
+    }
+    for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+    Ok(needed)
+}
+
+/// The words before the last one, which must be their checksum.
+#[inline]
+pub(crate) fn undamaged(words: &[[u8; 4]]) -> Result<&[[u8; 4]], CheckpointError> {
+    let Some((checksum, words)) = words.split_last() else {
+        return Err(CheckpointError::NotACheckpoint);
+    };
+    let mut digest = Checksum::start();
+    words.iter().for_each(|word| digest.update(word));
+    if digest.finalize() != u32::from_le_bytes(*checksum) {
+        return Err(CheckpointError::Corrupt);
+    }
+    Ok(words)
 }
 
 impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
@@ -195,14 +228,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
     /// # Errors
     /// Refuses in the middle of a round, and if `bytes` is too short.
     pub fn save(&self, bytes: &mut [u8]) -> Result<usize, CheckpointError> {
-        let (needed, found) = (self.checkpoint_len(), bytes.len());
-        if found < needed {
-            return Err(CheckpointError::Length { needed, found });
-        }
-        for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.checkpoint()?) {
-            *bytes = word.to_le_bytes();
-        }
-        Ok(needed)
+        save(self.checkpoint()?, bytes)
     }
 
     /// Restores a checkpoint of this node. Everything is checked before anything changes.
@@ -230,14 +256,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
         if found != needed {
             return Err(CheckpointError::Length { needed, found });
         }
-        let Some((checksum, words)) = words.split_last() else {
-            return Err(CheckpointError::NotACheckpoint);
-        };
-        let mut digest = Checksum::start();
-        words.iter().for_each(|word| digest.update(word));
-        if digest.finalize() != u32::from_le_bytes(*checksum) {
-            return Err(CheckpointError::Corrupt);
-        }
+        let words = undamaged(words)?;
         let mut floats = words.iter().skip(HEADER).map(|word| f32::from_le_bytes(*word));
         if floats.clone().any(|a| !a.is_finite()) {
             return Err(CheckpointError::NonFinite);

@@ -151,6 +151,7 @@ mod with_integers {
                 wiring: Wiring::Direct,
                 checkpoint_every: 0,
                 seal: Seal::PLAIN,
+                codec: None,
             };
             let problem = AnyProblem::MetaLogistic(Meta::new(set, set, 2.0).unwrap());
             let mut written = Vec::new();

@@ -468,7 +468,6 @@ fn what_cannot_send_few_bits_says_so() {
     refuses(&few(5), &["run"], 2, "links.bits: there is no codec of 5 bits: use 8, 4 or 3");
     let lines = few(8).replace("simulate = false\n", "chunk = 16\n");
     refuses(&lines, &["run"], 2, "with a codec, a chunk must be a multiple of 32 elements");
-    refuses(&few(8), &["shard"], 2, "links.bits: boards do not yet send few bits");
     let unit = |unit: &str| few(8).replace("bits = 8", &format!("bits = 8\nunit = {unit}"));
     refuses(&unit("-61"), &["run"], 2, "links.unit: a unit of 2^-61 is out of range");
     refuses(&unit("-600"), &["run"], 2, "expected a whole number from -128 to 127");

@@ -3,11 +3,12 @@
 use std::fs;
 
 use crate::common::{lopa, said};
-use lopa_core::blob::Blob;
+use lopa_core::blob::{Blob, BlobNode, BuiltNode};
+use lopa_core::codec::{CodedNeighbour, Share};
 use lopa_core::node::Neighbour;
 use lopa_core::problems::AnyProblem;
 use lopa_core::samples::Features;
-use lopa_host::chips::{ChipError, Form, Limits, Loaded, blobs};
+use lopa_host::chips::{ChipError, Form, Limits, Loaded, VALUES, blobs};
 use lopa_host::config::Experiment;
 use lopa_host::run::{Options, Prepared};
 
@@ -44,19 +45,31 @@ fn run(blobs: &[Blob<'_>]) -> Vec<Bits> {
         blobs.iter().zip(&mut memories).map(|(blob, memory)| blob.build(memory).unwrap()).collect();
     for _ in 0..blobs[0].plan().rounds {
         nodes.iter_mut().for_each(|(node, scratch)| node.compute(scratch).unwrap());
-        let vectors: Vec<_> = nodes
-            .iter()
-            .map(|(node, _)| (node.state().x.to_vec(), node.state().y.to_vec()))
-            .collect();
+        let floats = |node: &BlobNode<'_, '_>| (node.state().x.to_vec(), node.state().y.to_vec());
+        let vectors: Vec<_> = nodes.iter().map(|(node, _)| floats(node)).collect();
+        let changes = |node: &BlobNode<'_, '_>| {
+            let (mut x, mut y) = (vec![0; node.state().x.len()], vec![0; node.state().y.len()]);
+            if let BuiltNode::Coded(node) = node {
+                node.changes(&mut x, &mut y);
+            }
+            (x, y)
+        };
+        let changes: Vec<_> = nodes.iter().map(|(node, _)| changes(node)).collect();
         for ((node, _), blob) in nodes.iter_mut().zip(blobs) {
-            node.mix_with(blob.peers().map(|peer| {
-                let (x, y) = &vectors[peer.node as usize];
-                Neighbour { weight: peer.weight, x, y }
-            }))
+            match node {
+                BuiltNode::Floats(node) => node.mix_with(blob.peers().map(|peer| {
+                    let (x, y) = &vectors[peer.node as usize];
+                    Neighbour { weight: peer.weight, x, y }
+                })),
+                BuiltNode::Coded(node) => node.mix_with(blob.peers().map(|peer| {
+                    let (x, y) = &changes[peer.node as usize];
+                    CodedNeighbour { share: Share::of(peer.weight).unwrap(), x, y }
+                })),
+            }
             .unwrap();
         }
     }
-    let state = |node: &lopa_core::blob::BlobNode<'_, '_>| {
+    let state = |node: &BlobNode<'_, '_>| {
         let s = node.state();
         bits([s.x, s.theta, s.v, s.z, s.y])
     };
@@ -76,6 +89,8 @@ fn nodes_from_blobs_end_with_the_bits_of_a_run() {
     let layer = "data = { source = \"synthetic\", features = 5, relevant = 2 }";
     for (problem, algorithm, more, x0) in [
         ("{ kind = \"logistic\" }", "lopa-gt", "", "-3.0"),
+        ("{ kind = \"logistic\" }", "lopa-gt", "links = { bits = 4 }", "-3.0"),
+        ("{ kind = \"logistic\" }", "lopa-lg", "links = { bits = 8, unit = -20 }", "-3.0"),
         ("{ kind = \"ridge\" }", "lopa-lg", ridge, "-1.0"),
         ("{ kind = \"shared-layer\", hidden = 3, mu = 0.1 }", "lopa-gt", layer, "{ random = 0.3 }"),
         ("{ kind = \"meta-logistic\", nu = 2.0 }", "lopa-gt", "", "0.0"),
@@ -351,4 +366,27 @@ fn nodes_of_different_networks_refuse_each_other() {
     let few = Limits { flash: Some(10), ram: None };
     let error = blobs(&prepared(&good()), few, Form::default()).unwrap_err();
     assert!(matches!(error, ChipError::Room { node: 0, name: "flash", room: 10, .. }), "{error}");
+}
+
+#[test]
+fn few_bits_send_less_and_need_more_memory_as_the_readme_says() {
+    let readme = include_str!("../README.md");
+    for (bits, name) in
+        [(None, "floats"), (Some(8), "8 bits"), (Some(4), "4 bits"), (Some(3), "3 bits")]
+    {
+        let bits = bits.map_or(String::new(), |bits| format!("bits = {bits}, "));
+        let prepared = prepared(&format!(
+            "network = {{ nodes = 4, topology = \"ring\" }}\nproblem = {{ kind = \"logistic\" }}\n\
+             data = {{ features = 784, relevant = 6, samples = 40 }}\nrun = {{ iterations = 2000 }}\n\
+             algorithm = {{ name = \"lopa-gt\", alpha = 0.1, beta = 0.1, lambda = 0.1, gamma = 0.4, tau = 0.5 }}\n\
+             links = {{ {bits}baud = 115200 }}"
+        ));
+        let form = Form { values: Some(VALUES), ..Form::default() };
+        let budget = blobs(&prepared, Limits::default(), form).unwrap()[0].budget;
+        let thousands = |number: usize| format!("{},{:03}", number / 1000, number % 1000);
+        let [sent, ram, checkpoint] =
+            [budget.sent as usize, budget.ram, budget.checkpoint].map(thousands);
+        let row = format!("| {name} | {sent} | {:.3} | {ram} | {checkpoint} |", budget.seconds);
+        assert!(readme.contains(&row), "{row}");
+    }
 }

@@ -19,8 +19,8 @@ fn links(targets: &[&str], features: &[&str]) {
 #[test]
 #[ignore = "needs the chip targets: tests/run.sh runs it"]
 fn no_panic_can_be_reached_on_any_target() {
-    // With keys and integers, as images for boards are built.
-    links(&TARGETS, &["encrypt", "integer"]);
+    // With all that images for boards can do.
+    links(&TARGETS, &["codec", "encrypt", "integer"]);
 }
 
 #[test]

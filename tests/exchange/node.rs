@@ -5,7 +5,7 @@ use lopa_core::codec::{CodedNeighbour, CodedNode, Outgoing, Pull, Share};
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::{Learner, Settings, Timing};
 use lopa_core::network::Edge;
-use lopa_core::node::{Neighbour, NodeError, Phase, Scratch, State};
+use lopa_core::node::{Neighbour, NodeError, Phase, Scratch, State, Variable};
 use lopa_core::oracles::Evaluations;
 use lopa_core::problem::Dimensions;
 use lopa_core::problems::Quadratic;
@@ -90,8 +90,8 @@ impl Learner for QuadraticNode {
     fn outgoing(&self) -> Option<Outgoing<'_>> {
         each!(self, node => Learner::outgoing(node))
     }
-    fn mix_changes(&mut self, x_pull: &Pull, y_pull: &Pull) -> Result<(), NodeError> {
-        each!(self, node => Learner::mix_changes(node, x_pull, y_pull))
+    fn mix_changes(&mut self, pull: &mut dyn FnMut(Variable, &mut Pull)) -> Result<(), NodeError> {
+        each!(self, node => Learner::mix_changes(node, pull))
     }
     fn restart(&mut self, epoch: Epoch, round: u64) {
         self.restart(epoch, round);

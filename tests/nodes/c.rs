@@ -98,6 +98,17 @@ fn a_node_in_c_computes_the_bits_of_rust_nodes_within_its_budgets() {
     assert_eq!(["flash", "stack"].map(|name| row(&page, name).1), [40 << 10, 4 << 10]);
 }
 
+/// Builds the example with other options, in a folder of its own, and returns its image.
+fn example(folder: &str, options: &str) -> PathBuf {
+    let (folder, _alone) = (format!("firmware/target/{folder}"), alone());
+    shell(&format!(
+        "cmake -S firmware/c/example -B {folder} -DLOPA_CARGO_FOLDER=$PWD/{CARGO} {options} \
+         -DCMAKE_TOOLCHAIN_FILE=$PWD/firmware/c/cmake/cortex-m4f.cmake && \
+         cmake --build {folder} --target node"
+    ));
+    root().join(folder).join("node")
+}
+
 /// Runs half of the rounds, cuts the power and runs the rest. If the node in C began again, its neighbours would begin a new
 /// epoch, and there must be none.
 fn in_two_halves(ring: impl Fn(u64) -> Prepared, image: &Path) {
@@ -119,19 +130,31 @@ fn a_node_in_c_continues_from_its_checkpoint_after_a_power_cut() {
 #[test]
 #[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
 fn a_node_in_c_with_a_key_does_so_too_and_without_encryption_it_refuses_the_blob() {
-    let (folder, alone) = ("firmware/target/c-key", alone());
-    shell(&format!(
-        "cmake -S firmware/c/example -B {folder} -DLOPA_CARGO_FOLDER=$PWD/{CARGO} -DLOPA_FEATURES=encrypt -DFLASH=48K \
-         -DCMAKE_TOOLCHAIN_FILE=$PWD/firmware/c/cmake/cortex-m4f.cmake && \
-         cmake --build {folder} --target node"
-    ));
-    drop(alone);
+    let image = example("c-key", "-DLOPA_FEATURES=encrypt -DFLASH=48K");
     let (_keys, [key, _]) = keys();
-    in_two_halves(|rounds| ring(rounds, Some(&key)), &root().join(folder).join("node"));
+    in_two_halves(|rounds| ring(rounds, Some(&key)), &image);
     let mut plain = fleet(&ring(ROUNDS, Some(&key)), None, PATIENT, None);
     plain.put_on(IN_C, &EMULATED, &built().join("node")).unwrap();
     let refused = plain.start(IN_C).unwrap().status();
     assert!(matches!(refused, Err(Silence::Refused { .. })), "{refused:?}");
+}
+
+#[test]
+#[ignore = "needs QEMU, the chip targets, CMake and arm-none-eabi-gcc: tests/run.sh runs it"]
+fn a_node_in_c_sends_few_bits_and_without_a_codec_it_refuses_the_blob() {
+    let image = example("c-bits", "-DLOPA_FEATURES=codec -DFLASH=52K");
+    // As many features as the example has memory for.
+    let ring = |rounds| {
+        let file = described(4, "ring", rounds).replace("features = 24", "features = 16");
+        prepared(&format!("links = {{ bits = 4 }}\n{file}"))
+    };
+    in_two_halves(ring, &image);
+    let mut plain = fleet(&ring(ROUNDS), None, PATIENT, None);
+    plain.put_on(IN_C, &EMULATED, &built().join("node")).unwrap();
+    let Err(Silence::Refused { trouble, .. }) = plain.start(IN_C).unwrap().status() else {
+        panic!("the node accepted a codec")
+    };
+    assert_eq!(trouble.cause, Cause::Codec);
 }
 
 #[test]
@@ -224,7 +247,7 @@ fn linked(target: &str, features: &str) -> Result<PathBuf, String> {
 #[ignore = "needs the chip targets and CMake: tests/run.sh runs it"]
 fn the_same_holds_for_every_chip_with_all_features() {
     for target in TARGETS {
-        let image = linked(target, "all-problems;encrypt;integer");
+        let image = linked(target, "all-problems;codec;encrypt;integer");
         let image = image.unwrap_or_else(|error| panic!("{target}: {error}"));
         assert_eq!(statics(&image), 0, "bytes of variables on {target}");
     }

@@ -4,6 +4,7 @@ mod accidents;
 mod c;
 mod direct;
 mod examples;
+mod few_bits;
 pub mod keys;
 mod learning;
 mod log;

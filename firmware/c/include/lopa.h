@@ -156,6 +156,11 @@
 #define LOPA_ERROR_BOOT -43
 
 /*
+ The blob's vectors travel in few bits, and this library was built without a codec.
+ */
+#define LOPA_ERROR_BLOB_CODEC -44
+
+/*
  Links of a node: link 0 to a host, links 1 to 4 to neighbours. The blob names the neighbour on each.
  */
 #define LOPA_LINKS 5

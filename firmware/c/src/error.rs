@@ -59,6 +59,8 @@ pub const LOPA_ERROR_BLOB_CHUNK: i32 = -41;
 pub const LOPA_ERROR_BLOB_KEY: i32 = -42;
 /// The blob has a key, and the boot number is 0.
 pub const LOPA_ERROR_BOOT: i32 = -43;
+/// The blob's vectors travel in few bits, and this library was built without a codec.
+pub const LOPA_ERROR_BLOB_CODEC: i32 = -44;
 
 /// The error for a reason not to start.
 pub(crate) const fn code(trouble: Trouble) -> i32 {
@@ -75,6 +77,7 @@ pub(crate) const fn code(trouble: Trouble) -> i32 {
         Cause::Chunk => LOPA_ERROR_BLOB_CHUNK,
         Cause::Key => LOPA_ERROR_BLOB_KEY,
         Cause::Boot => LOPA_ERROR_BOOT,
+        Cause::Codec => LOPA_ERROR_BLOB_CODEC,
         _ => LOPA_ERROR_BLOB_INVALID,
     }
 }
@@ -123,6 +126,7 @@ const fn text(error: i32) -> &'static CStr {
         LOPA_ERROR_BLOB_CHUNK => c"the blob's chunks are too long: use smaller ones",
         LOPA_ERROR_BLOB_KEY => c"the blob has a key: build with the feature encrypt",
         LOPA_ERROR_BOOT => c"the blob has a key: pass a boot number that grows with every start",
+        LOPA_ERROR_BLOB_CODEC => c"the blob has few bits: build with the feature codec",
         _ => c"unknown error",
     }
 }

@@ -1,15 +1,14 @@
 //! A node in its caller's memory: the exchange and what belongs to it first, then the node's floats.
 
-use lopa_core::blob::{Blob, BlobScratch, SlicedNode};
+use lopa_core::blob::{Blob, BlobScratch, BuiltNode};
 use lopa_core::checkpoint::CheckpointError;
 use lopa_core::exchange::{Learner, Micros, Standing, Step};
-use lopa_core::node::{Node, NodeError, Phase, Variable};
+use lopa_core::node::{NodeError, Phase, Variable};
+use lopa_core::problem::Point;
 #[cfg(not(feature = "all-problems"))]
 use lopa_core::problem::Predict;
-use lopa_core::problem::{Point, Problem};
 use lopa_core::problems::AnyProblem;
 use lopa_core::samples::Features;
-use lopa_core::vector::Storage;
 use lopa_core::wire::Trouble;
 use lopa_node::{BoardExchange, NEIGHBOURS, NoNode, Refusal, capacity};
 
@@ -30,7 +29,7 @@ type AProblem = AnyProblem<'static>;
 #[cfg(not(feature = "all-problems"))]
 type AProblem = lopa_core::problems::Logistic<'static>;
 
-type Built = (SlicedNode<'static, AProblem>, BlobScratch<'static>);
+type Built = (BuiltNode<'static, AProblem>, BlobScratch<'static>);
 
 /// A node. Its memory is the caller's, from `lopa_node_init()` on.
 #[derive(Debug)]
@@ -163,7 +162,7 @@ impl LopaNode {
         }
         match node.compute(scratch) {
             Ok(()) => 0,
-            Err(NodeError::Diverged(_)) => LOPA_ERROR_DIVERGED,
+            Err(NodeError::Diverged(_) | NodeError::Range(_)) => LOPA_ERROR_DIVERGED,
             Err(_) => LOPA_ERROR_TURN,
         }
     }
@@ -255,16 +254,16 @@ impl LopaNode {
 }
 
 /// Epoch and round of a node, the low halves.
-fn place(node: &SlicedNode<'static, AProblem>) -> (u32, u32) {
+fn place(node: &BuiltNode<'static, AProblem>) -> (u32, u32) {
     let state = node.state();
     (state.epoch.number as u32, state.round as u32)
 }
 
-fn start<P: Problem, X: Storage, T: Storage, D: Storage>(
+fn start(
     exchange: &mut BoardExchange,
     blob: &Blob<'_>,
     boot: u32,
-    node: &Node<P, X, T, D>,
+    node: &BuiltNode<'static, AProblem>,
     now: Micros,
 ) -> Result<(), Refused> {
     // Not `collect`, which would panic if there were too many; `fits` has counted them.
@@ -287,11 +286,11 @@ const fn any(problem: &AProblem) -> AnyProblem<'static> {
 }
 
 fn predict(
-    node: &SlicedNode<'static, AProblem>,
+    node: &BuiltNode<'static, AProblem>,
     features: &[f32],
     workspace: &mut [f32],
 ) -> Result<f32, i32> {
-    let [train, _] = any(node.problem()).samples().ok_or(LOPA_ERROR_PREDICTION)?;
+    let [train, _] = any(node.node().problem()).samples().ok_or(LOPA_ERROR_PREDICTION)?;
     if features.len() != train.width() {
         return Err(LOPA_ERROR_FEATURES);
     }
@@ -300,7 +299,7 @@ fn predict(
     let row = train.reading(Features::F32(features));
     // The problem's own type, so that an image for one problem does not contain the others.
     #[cfg(feature = "all-problems")]
-    return node.problem().predict(at, row, workspace).ok_or(LOPA_ERROR_PREDICTION);
+    return node.node().problem().predict(at, row, workspace).ok_or(LOPA_ERROR_PREDICTION);
     #[cfg(not(feature = "all-problems"))]
-    Ok(node.problem().predict(at, row, workspace))
+    Ok(node.node().problem().predict(at, row, workspace))
 }

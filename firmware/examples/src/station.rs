@@ -2,7 +2,7 @@
 //!
 //! All calls return at once. Interrupts only move bytes; everything here runs in one task.
 
-use lopa_core::blob::{Blob, BlobError, BlobScratch, Capacity, SlicedNode};
+use lopa_core::blob::{Blob, BlobError, BlobScratch, BuiltNode, Capacity};
 use lopa_core::exchange::{Exchange, Micros, Peer, SettingsError, Step};
 use lopa_core::problem::Problem;
 
@@ -73,9 +73,9 @@ pub enum Refusal {
 
 /// A node with its links.
 #[derive(Debug)]
-pub struct Station<P> {
+pub struct Station<P: Problem> {
     /// The node.
-    pub node: SlicedNode<'static, P>,
+    pub node: BuiltNode<'static, P>,
     scratch: BlobScratch<'static>,
     links: &'static mut Links,
     frames: &'static mut [Frame; LINKS],

@@ -44,5 +44,5 @@ fn start() -> ! {
         watchdog: crate::planted::Accidents::new(Dog::start()),
         flash: FileFlash::open(mirror),
     };
-    executor::block_on(pin!(run(board, blob, arena, DESK)))
+    executor::block_on(pin!(run(board, &blob, arena, DESK)))
 }

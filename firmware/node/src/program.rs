@@ -115,7 +115,7 @@ impl Learner for NoNode {
 /// host give the reason.
 pub async fn run<L, C, O, W, F>(
     board: Board<L, C, O, W, F>,
-    blob: Result<Blob<'_>, BlobError>,
+    blob: &Result<Blob<'_>, BlobError>,
     arena: &mut [f32],
     desk: &mut Desk,
 ) -> !
@@ -130,13 +130,13 @@ where
     let (mut light, mut store) = (Light::new(light), Store::new(flash));
     let Desk { lines, exchange } = desk;
     let number = blob.as_ref().ok().map(Blob::node);
-    // By reference, so that the future does not contain the blob twice.
-    let prepared = match &blob {
-        Ok(blob) => prepare(blob, arena, exchange, &mut store, clock.now()),
+    let mut checkpoint_every = None;
+    let prepared = match blob {
+        Ok(blob) => prepare(blob, arena, exchange, &mut store, clock.now(), &mut checkpoint_every),
         Err(error) => Err(Refusal::Blob(*error)),
     };
     let refusal = match prepared {
-        Ok((node, scratch, checkpoint_every)) => {
+        Ok((node, scratch)) => {
             let kept = (node.state().epoch, node.state().round);
             let mut program = Program {
                 links,
@@ -179,9 +179,10 @@ fn passed<C: Clock>(clock: &mut C, at: Micros, cx: &mut Context<'_>) -> Poll<()>
     if clock.now() >= at { Poll::Ready(()) } else { once(clock.wait_until(at), cx) }
 }
 
-type Prepared<'b, 'm> = (BlobNode<'b, 'm>, BlobScratch<'m>, Option<u64>);
+type Built<'b, 'm> = Result<(BlobNode<'b, 'm>, BlobScratch<'m>), Refusal>;
 
-/// Builds the node of a blob, restored from its last checkpoint if there is one, and starts its exchange.
+/// Builds the node of a blob, restored from its last checkpoint if there is one, and starts its exchange. `every` is set to the
+/// rounds between checkpoints.
 ///
 /// Not inlined, like the functions below, so that its stack is free again when it returns.
 #[inline(never)]
@@ -191,9 +192,30 @@ fn prepare<'b, 'm, F: Mapped>(
     exchange: &mut BoardExchange,
     store: &mut Store<F>,
     now: Micros,
-) -> Result<Prepared<'b, 'm>, Refusal> {
+    every: &mut Option<u64>,
+) -> Built<'b, 'm> {
+    let mut built = build(blob, arena);
+    if let Ok((node, _)) = &mut built {
+        *every = begin(blob, node, exchange, store, now)?;
+    }
+    built
+}
+
+#[inline(never)]
+fn build<'b, 'm>(blob: &Blob<'b>, arena: &'m mut [f32]) -> Built<'b, 'm> {
     blob.fits(&capacity(arena.len())).map_err(Refusal::Blob)?;
-    let (mut node, scratch) = blob.build(arena).map_err(Refusal::Blob)?;
+    blob.build(arena).map_err(Refusal::Blob)
+}
+
+/// Counts the boot, restores the node, and starts its exchange. Returns the rounds between checkpoints.
+#[inline(never)]
+fn begin<F: Mapped>(
+    blob: &Blob<'_>,
+    node: &mut BlobNode<'_, '_>,
+    exchange: &mut BoardExchange,
+    store: &mut Store<F>,
+    now: Micros,
+) -> Result<Option<u64>, Refusal> {
     let boot = match store.boot() {
         Ok(boot) => boot,
         Err(error) if blob.plan().seal.is_keyed() => return Err(Refusal::Boot(error)),
@@ -204,7 +226,9 @@ fn prepare<'b, 'm, F: Mapped>(
         }
     };
     let counted = boot != NOT_COUNTED;
-    let restored = counted && store.restore(&mut node, blob.identity().digest);
+    let len = node.checkpoint_len();
+    let restored =
+        counted && store.restore(blob.identity().digest, len, |bytes| node.restore(bytes).is_ok());
     let round = node.state().round;
     info!("{}, boot {}: round {} (restored: {})", blob, boot, round, restored);
     // Not `collect`, which would panic if there were too many.
@@ -213,9 +237,9 @@ fn prepare<'b, 'm, F: Mapped>(
         let short = SettingsError::TooMany { room: NEIGHBOURS };
         peers.push(peer).map_err(|_| Refusal::Settings(short))?;
     }
-    let started = exchange.start(blob.settings(boot), &peers, &node, now);
+    let started = exchange.start(blob.settings(boot), &peers, node, now);
     started.map_err(Refusal::Settings)?;
-    Ok((node, scratch, counted.then_some(blob.checkpoint_every().into())))
+    Ok(counted.then_some(blob.checkpoint_every().into()))
 }
 
 impl<L, C, O, W, F> Program<'_, '_, L, C, O, W, F>
@@ -287,7 +311,7 @@ where
             Phase::Diverged(_) if asked => return self.exchange.checkpoint_written(false),
             _ => return,
         }
-        let written = match self.node.checkpoint() {
+        let written = match &mut self.node.checkpoint() {
             Ok(words) => self.store.save(words).is_ok(),
             Err(_) => false,
         };

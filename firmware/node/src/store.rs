@@ -8,11 +8,6 @@
 //!
 //! Slots are written in turn, so whenever power fails, one of them is complete.
 
-use lopa_core::checkpoint::Words;
-use lopa_core::node::Node;
-use lopa_core::problem::Problem;
-use lopa_core::vector::Storage;
-
 use crate::board::Mapped;
 
 /// Numbers are written in pieces of this many bytes, a multiple of what chips require.
@@ -112,14 +107,16 @@ impl<F: Mapped> Store<F> {
         if self.number(at) == Some(number) { Ok(number) } else { Err(StoreError::Flash) }
     }
 
-    /// Restores the newest complete checkpoint of this node. Returns whether there was one.
+    /// Restores the newest complete checkpoint of a node, with `restore`, which says whether one of its `len` bytes is good.
+    /// Returns whether there was one.
     ///
     /// `network` is a digest of what the network agrees on: with other weights, step sizes or rounds a node must not
     /// continue where it was, because its neighbours would not notice.
-    pub fn restore<P: Problem, X: Storage, T: Storage, D: Storage>(
+    pub fn restore(
         &mut self,
-        node: &mut Node<P, X, T, D>,
         network: u64,
+        len: usize,
+        mut restore: impl FnMut(&[u8]) -> bool,
     ) -> bool {
         self.network = network;
         let mut slots = [0, 1].map(|slot| (self.number(self.slot(slot)), slot));
@@ -129,12 +126,9 @@ impl<F: Mapped> Store<F> {
         for (number, slot) in slots {
             let start = self.slot(slot);
             let bytes = self.flash.bytes();
-            let checkpoint = bytes.get(start + BLOCK..start + BLOCK + node.checkpoint_len());
+            let checkpoint = bytes.get(start + BLOCK..start + BLOCK + len);
             let own = bytes.get(start + 12..start + 20) == Some(&network.to_le_bytes()[..]);
-            if own
-                && number.is_some()
-                && checkpoint.is_some_and(|bytes| node.restore(bytes).is_ok())
-            {
+            if own && number.is_some() && checkpoint.is_some_and(&mut restore) {
                 self.next = 1 - slot;
                 return true;
             }
@@ -142,11 +136,14 @@ impl<F: Mapped> Store<F> {
         false
     }
 
-    /// Writes a checkpoint.
+    /// Writes the words of a checkpoint. By reference: they are long for a stack.
     ///
     /// # Errors
     /// If it does not fit, or the flash does not store it; the previous one is still there.
-    pub fn save(&mut self, words: Words<'_>) -> Result<(), StoreError> {
+    pub fn save(
+        &mut self,
+        words: &mut impl ExactSizeIterator<Item = u32>,
+    ) -> Result<(), StoreError> {
         let len = words.len() * 4;
         let room = self.room();
         if len + BLOCK > room {

@@ -141,5 +141,5 @@ async fn main(_spawner: Spawner) {
         watchdog: Dog(dog),
         flash: Kept::new(Nvmc::new(p.NVMC), 0, |_| {}),
     };
-    run(board, blob, ARENA.take(), DESK.take()).await
+    run(board, &blob, ARENA.take(), DESK.take()).await
 }

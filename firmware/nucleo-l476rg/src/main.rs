@@ -98,5 +98,5 @@ async fn main(_spawner: Spawner) {
         watchdog: Dog(dog),
         flash: Kept::new(flash::SecondBank::new(p.FLASH, Interrupts), FLASH_AT, flash::cache),
     };
-    run(board, blob, ARENA.take(), DESK.take()).await
+    run(board, &blob, ARENA.take(), DESK.take()).await
 }

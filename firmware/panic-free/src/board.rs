@@ -147,6 +147,7 @@ pub fn live() {
     };
     let mut arena = [0.0; 64];
     let mut desk = Desk::new();
-    let task = pin!(run(board, Blob::read(bytes), black_box(&mut arena), &mut desk));
+    let blob = Blob::read(bytes);
+    let task = pin!(run(board, &blob, black_box(&mut arena), &mut desk));
     let _ = task.poll(&mut Context::from_waker(Waker::noop()));
 }

@@ -16,7 +16,7 @@ use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::blob::{self, Blob, Capacity, Start};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::epoch::Epoch;
-use lopa_core::exchange::{Exchange, Peer, Settings, Timing};
+use lopa_core::exchange::{Exchange, Learner, Peer, Settings, Timing};
 use lopa_core::network::{self, Edge};
 use lopa_core::node::{Buffers, Config, Neighbour, Node, Scheme, Scratch};
 use lopa_core::problem::{Point, Predict, Problem};
@@ -149,6 +149,10 @@ fn flashed() -> Option<()> {
     let (mut node, mut scratch) = flash.build(black_box(&mut memory)).ok()?;
     let _ = black_box(node.compute(&mut scratch));
     let _ = black_box(node.mix(floats(), floats()));
+    let mut bytes = [0; 64];
+    let _ = black_box(node.save(black_box(&mut bytes)));
+    let _ = black_box(node.restore(black_box(&bytes)));
+    let _ = black_box(node.checkpoint().map(|words| black_box(words.len())));
     black_box(node.state());
     let (plan, problem, start) = (flash.plan(), flash.problem(), Start::Vector(floats()));
     let _ = black_box(blob::write(plan, &problem, start, black_box(&peers), |piece| {

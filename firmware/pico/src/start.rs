@@ -107,5 +107,5 @@ async fn main(_spawner: Spawner) {
         watchdog: Dog(dog),
         flash: Kept::new(flash, FLASH_AT, changing),
     };
-    run(board, blob, ARENA.take(), DESK.take()).await
+    run(board, &blob, ARENA.take(), DESK.take()).await
 }

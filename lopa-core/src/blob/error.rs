@@ -56,6 +56,8 @@ pub enum BlobError {
     },
     /// The blob has a key, and this build has no encryption.
     Key,
+    /// The blob's vectors travel in few bits, and this build has no codec.
+    Codec,
     /// A step size is out of range.
     Steps(StepSizeError),
     /// A neighbour is out of order, is the node itself, or has a weight that is not positive and finite.
@@ -128,6 +130,10 @@ impl core::fmt::Display for BlobError {
             Self::Key => write!(
                 f,
                 "the blob has a key, but this build has no encryption: build it with the feature encrypt"
+            ),
+            Self::Codec => write!(
+                f,
+                "the blob's vectors travel in few bits, but this build has no codec: build it with the feature codec"
             ),
             Self::Steps(error) => write!(f, "{error}"),
             Self::Peer { index } => write!(

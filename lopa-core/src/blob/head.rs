@@ -8,9 +8,9 @@ use crate::samples::Arithmetic;
 pub(super) const MAGIC: u32 = u32::from_le_bytes(*b"LoPB");
 
 /// The version of a blob says what it has that older readers must not skip. It is 1, plus 1 for a key, plus 2 for scales
-/// of features, plus 4 for a base of strengths.
-pub(super) const fn version(keyed: bool, scaled: bool, based: bool) -> u16 {
-    1 + keyed as u16 + 2 * scaled as u16 + 4 * based as u16
+/// of features, plus 4 for a base of strengths, plus 8 for a codec.
+pub(super) const fn version(keyed: bool, scaled: bool, based: bool, coded: bool) -> u16 {
+    1 + keyed as u16 + 2 * scaled as u16 + 4 * based as u16 + 8 * coded as u16
 }
 
 /// Words of the head, in all versions.
@@ -92,6 +92,11 @@ impl Head {
     /// Whether strengths have a base other than 0.
     pub(super) const fn based(&self) -> bool {
         self.has(4)
+    }
+
+    /// Whether vectors travel in few bits.
+    pub(super) const fn coded(&self) -> bool {
+        self.has(8)
     }
 
     const fn has(&self, part: u16) -> bool {

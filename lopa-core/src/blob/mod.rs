@@ -1,22 +1,27 @@
 #![doc = include_str!("../../docs/blob.md")]
 
+mod built;
 mod error;
 mod head;
 mod parts;
 mod read;
 mod write;
 
+#[cfg(feature = "codec")]
+pub use built::CodedSlicedNode;
+pub use built::{BlobNode, BlobScratch, BuiltNode, SlicedNode};
 pub(crate) use error::more_room;
 pub use error::{BlobError, SetName};
-pub use read::{Blob, BlobNode, BlobScratch, SlicedNode};
+pub use read::Blob;
 pub use write::write;
 
+use crate::codec::Codec;
 use crate::exchange::Timing;
 use crate::node::{Config, Scheme};
 use crate::wire::Seal;
 
 /// The latest version of the layout that this build reads; it reads all earlier ones too.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 16;
 
 /// What a blob holds besides the problem, the starting point and the neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +48,8 @@ pub struct Plan {
     pub checkpoint_every: u32,
     /// How frames are sealed. With a key, the blob contains it and must be kept secret.
     pub seal: Seal,
+    /// How vectors travel in few bits; `None` for floats.
+    pub codec: Option<Codec>,
 }
 
 impl Plan {

@@ -5,6 +5,9 @@ use bytemuck::{cast_slice, try_cast_slice};
 use super::head::{Head, INTEGER, SAME, SetHead, padded};
 use super::{BlobError, Plan, SetName, Wiring};
 use crate::batch::{BatchSize, Sampler, Sharing};
+use crate::codec::Codec;
+#[cfg(feature = "codec")]
+use crate::codec::{Share, whole_blocks};
 use crate::draw::Draws;
 use crate::exchange::Timing;
 use crate::math;
@@ -40,7 +43,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
+pub(super) fn plan(head: &Head, seal: Seal, codec: Option<Codec>) -> Result<Plan, BlobError> {
     let value = |name| BlobError::Value { name };
     let needed = match head.math & !INTEGER {
         0 => math::Kind::Libm,
@@ -97,6 +100,7 @@ pub(super) fn plan(head: &Head, seal: Seal) -> Result<Plan, BlobError> {
         },
         checkpoint_every: head.checkpoint_every,
         seal,
+        codec,
     })
 }
 
@@ -115,13 +119,38 @@ pub(super) fn seal(head: &Head, rest: &mut Rest<'_>) -> Result<Seal, BlobError> 
     }
 }
 
+/// How vectors travel: the section after the key. A build that has no codec must not continue with floats.
+pub(super) fn codec(head: &Head, rest: &mut Rest<'_>) -> Result<Option<Codec>, BlobError> {
+    if !head.coded() {
+        return Ok(None);
+    }
+    #[cfg(feature = "codec")]
+    {
+        let word = rest.cast::<u32>("codec", 1)?.first().copied().unwrap_or(0);
+        let codec = Codec::from_identity(word).ok_or(BlobError::Value { name: "codec" })?;
+        if !whole_blocks(head.chunk as usize, head.outer as usize) {
+            return Err(BlobError::Value { name: "chunk" });
+        }
+        Ok(Some(codec))
+    }
+    #[cfg(not(feature = "codec"))]
+    {
+        let _ = rest;
+        Err(BlobError::Codec)
+    }
+}
+
 /// Refuses neighbours that an exchange would refuse.
-pub(super) fn check_peers(peers: &[u32], own: u32) -> Result<(), BlobError> {
+pub(super) fn check_peers(peers: &[u32], plan: &Plan) -> Result<(), BlobError> {
     let (mut last, mut total) = (None, 0.0);
     for (index, &[node, link, weight]) in peers.as_chunks::<3>().0.iter().enumerate() {
         let weight = f32::from_bits(weight);
         total += weight;
-        let ordered = last.is_none_or(|last| node > last) && node <= 0xffff && node != own;
+        let ordered = last.is_none_or(|last| node > last) && node <= 0xffff && node != plan.node();
+        #[cfg(feature = "codec")]
+        if plan.codec.is_some() && Share::of(weight).is_none() {
+            return Err(BlobError::Peer { index });
+        }
         if !ordered || link > 0xff || !(weight > 0.0 && total < 1.0) {
             return Err(BlobError::Peer { index });
         }

@@ -5,23 +5,15 @@ use bytemuck::{Zeroable, bytes_of_mut, try_cast_slice};
 use super::head::{HEAD, Head, MAGIC};
 use super::parts::{self, Rest};
 use super::{BlobError, Capacity, Plan, Start, VERSION};
+use crate::codec::{self, Codec};
 use crate::exchange::{Peer, Settings};
 use crate::footprint::Footprint;
-use crate::node::{Buffers, Config, Node, Scheme, Scratch};
+use crate::node::{Config, Scheme};
 use crate::problem::{Dimensions, Problem};
 use crate::problems::AnyProblem;
 use crate::vector::all_finite;
 use crate::wire::Identity;
 use crate::wire::seal::Checksum;
-
-/// A node built from a blob, with its vectors in memory that it was given.
-pub type BlobNode<'a, 'm> = SlicedNode<'m, AnyProblem<'a>>;
-
-/// A node on a problem of one type, with its vectors in memory that it was given.
-pub type SlicedNode<'m, P> = Node<P, &'m mut [f32], &'m mut [f32], &'m mut [f32]>;
-
-/// Its scratch.
-pub type BlobScratch<'m> = Scratch<&'m mut [f32], &'m mut [f32]>;
 
 /// A node's blob, complete and valid: see [the layout](crate::blob#layout).
 #[derive(Clone, Copy, PartialEq)]
@@ -75,20 +67,21 @@ impl<'a> Blob<'a> {
         }
         let mut rest = Rest(sections);
         let seal = parts::seal(&head, &mut rest)?;
-        let plan = parts::plan(&head, seal)?;
+        let codec = parts::codec(&head, &mut rest)?;
+        let plan = parts::plan(&head, seal, codec)?;
         let (outer, inner) = (head.outer as usize, head.inner as usize);
         let peers = rest.cast("neighbours", usize::from(head.peers).saturating_mul(3))?;
-        parts::check_peers(peers, plan.node())?;
+        parts::check_peers(peers, &plan)?;
         let start = match head.start {
             0 => Start::Number(f32::from_bits(head.x0)),
             1 => Start::Vector(rest.cast("x0", outer)?),
             _ => return Err(BlobError::Value { name: "kind of x0" }),
         };
-        let finite = match start {
-            Start::Number(x0) => x0.is_finite(),
-            Start::Vector(x0) => all_finite(x0),
+        let valid = match start {
+            Start::Number(x0) => x0.is_finite() && holds(&plan, &[x0]),
+            Start::Vector(x0) => all_finite(x0) && holds(&plan, x0),
         };
-        if !finite {
+        if !valid {
             return Err(BlobError::Value { name: "x0" });
         }
         let problem = parts::problem(&head, &mut rest)?;
@@ -125,6 +118,13 @@ impl<'a> Blob<'a> {
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.plan.scheme
+    }
+
+    /// How vectors travel in few bits; `None` for floats.
+    #[must_use]
+    pub const fn codec(&self) -> Option<Codec> {
+        // Without the feature a blob with a codec is refused, and the compiler leaves out what follows from one.
+        if cfg!(feature = "codec") { self.plan.codec } else { None }
     }
 
     /// The node's settings.
@@ -182,7 +182,10 @@ impl<'a> Blob<'a> {
         // Nodes with other bases would mean other strengths by the same x.
         let word = u64::from(*network) | u64::from(self.problem.base().to_bits()) << 32;
         identity.digest = (identity.digest ^ word).wrapping_mul(0x100_0000_01b3);
-        identity
+        match self.codec() {
+            Some(codec) => identity.with_codec(codec),
+            None => identity,
+        }
     }
 
     /// The settings of the node's exchange.
@@ -197,17 +200,20 @@ impl<'a> Blob<'a> {
     #[must_use]
     pub fn footprint(&self) -> Footprint {
         let Dimensions { outer, inner, workspace } = self.dimensions();
-        Footprint::new(self.scheme(), outer, inner, workspace)
+        match self.codec() {
+            Some(_) => Footprint::coded(self.scheme(), outer, inner, workspace),
+            None => Footprint::new(self.scheme(), outer, inner, workspace),
+        }
     }
 
-    /// The floats [`Blob::build`] needs: vectors, scratch and workspace.
+    /// The floats [`Blob::build`] needs: vectors, scratch and workspace. With a codec, integers take the place of some.
     #[must_use]
     pub fn floats(&self) -> usize {
         let Dimensions { outer, inner, workspace } = self.dimensions();
         let vectors = match self.scheme() {
             Scheme::LocalGradient => 3,
             Scheme::GradientTracking => 4,
-        };
+        } + self.codec().map_or(0, |_| codec::vectors(self.scheme()));
         let (outer, inner) = (outer.saturating_mul(vectors), inner.saturating_mul(3));
         outer.saturating_add(inner).saturating_add(workspace)
     }
@@ -232,59 +238,15 @@ impl<'a> Blob<'a> {
         }
         Ok(())
     }
+}
 
-    /// Builds the node, with its vectors and scratch in the first [`Blob::floats`] elements of `memory`.
-    ///
-    /// # Errors
-    /// Refuses too little memory.
-    pub fn build<'m>(
-        &self,
-        memory: &'m mut [f32],
-    ) -> Result<(BlobNode<'a, 'm>, BlobScratch<'m>), BlobError> {
-        self.build_for(self.problem, memory)
-    }
-
-    /// [`Blob::build`] for the blob's problem as a type of its own, so that an image need not contain the others:
-    ///
-    /// ```
-    /// # use lopa_core::blob::{Blob, BlobError};
-    /// use lopa_core::problems::AnyProblem;
-    /// # fn example(blob: Blob<'_>, memory: &mut [f32]) -> Result<(), BlobError> {
-    /// if let AnyProblem::Logistic(problem) = blob.problem() {
-    ///     let (node, scratch) = blob.build_for(problem, memory)?;
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// Refuses too little memory, and a problem with other dimensions than the blob's.
-    pub fn build_for<'m, P: Problem>(
-        &self,
-        problem: P,
-        memory: &'m mut [f32],
-    ) -> Result<(SlicedNode<'m, P>, BlobScratch<'m>), BlobError> {
-        let (needed, room) = (self.floats(), memory.len());
-        let Dimensions { outer, inner, workspace } = self.dimensions();
-        let tracked = if self.scheme() == Scheme::GradientTracking { outer } else { 0 };
-        let mut memory = memory;
-        let mut take = |len| {
-            let (taken, rest) = core::mem::take(&mut memory)
-                .split_at_mut_checked(len)
-                .ok_or(BlobError::Capacity { name: "floats of memory", needed, room })?;
-            memory = rest;
-            Ok(taken)
-        };
-        let (x, y, z, delta) = (take(outer)?, take(outer)?, take(outer)?, take(tracked)?);
-        let (theta, v) = (take(inner)?, take(inner)?);
-        let scratch = Scratch { direction: take(inner)?, workspace: take(workspace)? };
-        match self.start {
-            Start::Number(x0) => x.fill(x0),
-            Start::Vector(x0) => x.iter_mut().zip(x0).for_each(|(x, x0)| *x = *x0),
+/// Whether values are in the range of a plan's codec, if it has one.
+fn holds(plan: &Plan, values: &[f32]) -> bool {
+    match plan.codec {
+        Some(codec) if cfg!(feature = "codec") => {
+            values.iter().all(|&value| codec.outer().holds(value))
         }
-        let buffers = Buffers { x, y, z, theta, v, delta };
-        let node = Node::new(problem, self.scheme(), self.config(), buffers);
-        Ok((node.map_err(BlobError::Node)?, scratch))
+        _ => true,
     }
 }
 

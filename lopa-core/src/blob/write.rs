@@ -76,7 +76,12 @@ fn head(
     };
     Ok(Head {
         magic: MAGIC,
-        version: head::version(plan.seal.is_keyed(), scaled, problem.base() != 0.0),
+        version: head::version(
+            plan.seal.is_keyed(),
+            scaled,
+            problem.base() != 0.0,
+            plan.codec.is_some(),
+        ),
         words: HEAD as u16,
         length: 0,
         network: plan.network,
@@ -167,6 +172,9 @@ fn sections(
 ) {
     if let Some(key) = plan.seal.key() {
         put(key);
+    }
+    if let Some(codec) = plan.codec {
+        put(&codec.identity().to_le_bytes());
     }
     for peer in peers {
         put(&peer.node.to_le_bytes());

@@ -33,19 +33,18 @@ impl Block {
     /// nearest multiples of the smallest step with which all of them have few enough bits.
     #[must_use]
     pub fn quantise(bits: Bits, grid: Grid, values: &[f32], known: &[i32]) -> Self {
-        let mut apart = [0_i32; BLOCK];
-        let len = values.len().min(known.len()).min(BLOCK);
-        let mut largest = 0;
-        for (apart, (&value, &known)) in apart.iter_mut().zip(values.iter().zip(known)) {
-            *apart = grid.number(value).wrapping_sub(known);
-            largest = largest.max(apart.unsigned_abs());
-        }
+        // Computed twice, because a chip's stack is short.
+        let apart = || {
+            let each = values.iter().zip(known).take(BLOCK);
+            each.map(|(&value, &known)| grid.number(value).wrapping_sub(known))
+        };
+        let largest = apart().map(i32::unsigned_abs).fold(0, u32::max);
         let mut step = 0;
         while step < LARGEST && rounded(largest, step) > bits.most() {
             step += 1;
         }
-        let mut multiples = [0; BLOCK];
-        for (multiple, apart) in multiples.iter_mut().zip(apart) {
+        let (len, mut multiples) = (values.len().min(known.len()).min(BLOCK), [0; BLOCK]);
+        for (multiple, apart) in multiples.iter_mut().zip(apart()) {
             let size = rounded(apart.unsigned_abs(), step).min(bits.most()) as i8;
             *multiple = if apart < 0 { size.wrapping_neg() } else { size };
         }

@@ -8,6 +8,8 @@
 //! | 2n | the same of y, with gradient tracking only |
 //! | 1 | CRC-32 (ISO HDLC) of these words before |
 
+use core::slice;
+
 #[cfg(doc)]
 use super::Codec;
 use super::{CodedNode, Integers, Ledgers};
@@ -40,6 +42,70 @@ pub(crate) const fn vectors(scheme: Scheme) -> usize {
     }
 }
 
+/// A checkpoint as a stream of words; write them little-endian. That of a plain node has no integers, and ends before them.
+pub struct Words<'a> {
+    node: checkpoint::Words<'a>,
+    head: Option<u32>,
+    vectors: [slice::Iter<'a, i32>; 4],
+    /// That of the integers; `None` once it was written, and if there are none.
+    digest: Option<Checksum>,
+}
+
+impl<'a> From<checkpoint::Words<'a>> for Words<'a> {
+    fn from(node: checkpoint::Words<'a>) -> Self {
+        Self {
+            node,
+            head: None,
+            vectors: [const { [].as_slice() }; 4].map(<[i32]>::iter),
+            digest: None,
+        }
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        if let Some(word) = self.node.next() {
+            return Some(word);
+        }
+        let digest = self.digest.as_mut()?;
+        let vectors = &mut self.vectors;
+        let integer = || vectors.iter_mut().find_map(Iterator::next).map(|&a| a as u32);
+        let Some(word) = self.head.take().or_else(integer) else {
+            return self.digest.take().map(Checksum::finalize);
+        };
+        digest.update(&word.to_le_bytes());
+        Some(word)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), Some(self.len()))
+    }
+}
+
+impl ExactSizeIterator for Words<'_> {
+    // Its default compares two hints and panics if they differ.
+    fn len(&self) -> usize {
+        let ends = usize::from(self.head.is_some()) + usize::from(self.digest.is_some());
+        let integers = self.vectors.iter().map(ExactSizeIterator::len);
+        integers.fold(self.node.len().saturating_add(ends), usize::saturating_add)
+    }
+}
+
+impl core::fmt::Debug for Words<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Words({} left)", self.len())
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Words<'_> {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Words({} left)", self.len());
+    }
+}
+
 impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
     CodedNode<P, X, T, D, I, J>
 {
@@ -47,16 +113,15 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
     ///
     /// # Errors
     /// Refuses in the middle of a round.
-    pub fn checkpoint(&self) -> Result<impl Iterator<Item = u32> + '_, CheckpointError> {
+    pub fn checkpoint(&self) -> Result<Words<'_>, CheckpointError> {
         let Ledgers { x_known, x_gap, y_known, y_gap } = &self.ledgers;
-        let y: [&[i32]; 2] = match self.node.scheme() {
-            Scheme::LocalGradient => [&[], &[]],
-            Scheme::GradientTracking => [y_known.as_ref(), y_gap.as_ref()],
+        let (y_known, y_gap) = match self.node.scheme() {
+            Scheme::LocalGradient => (&[][..], &[][..]),
+            Scheme::GradientTracking => (y_known.as_ref(), y_gap.as_ref()),
         };
-        let [y_known, y_gap] = y;
-        let vectors = [x_known.as_ref(), x_gap.as_ref(), y_known, y_gap];
-        let integers = vectors.into_iter().flatten().map(|&a| a as u32);
-        Ok(self.node.checkpoint()?.chain(sealed([self.head()].into_iter().chain(integers))))
+        let vectors = [x_known.as_ref(), x_gap.as_ref(), y_known, y_gap].map(<[i32]>::iter);
+        let digest = Some(Checksum::start());
+        Ok(Words { node: self.node.checkpoint()?, head: Some(self.head()), vectors, digest })
     }
 
     /// The length of this node's checkpoint in bytes.
@@ -71,14 +136,7 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
     /// # Errors
     /// Refuses in the middle of a round, and if `bytes` is too short.
     pub fn save(&self, bytes: &mut [u8]) -> Result<usize, CheckpointError> {
-        let (needed, found) = (self.checkpoint_len(), bytes.len());
-        if found < needed {
-            return Err(CheckpointError::Length { needed, found });
-        }
-        for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(self.checkpoint()?) {
-            *bytes = word.to_le_bytes();
-        }
-        Ok(needed)
+        checkpoint::save(self.checkpoint()?, bytes)
     }
 
     /// Restores a checkpoint of this node. Everything is checked before anything changes.
@@ -91,19 +149,14 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         let Some((node, own)) = split.filter(|_| found == needed) else {
             return Err(CheckpointError::Length { needed, found });
         };
-        let (words, _) = own.as_chunks::<4>();
-        let words = words.iter().map(|word| u32::from_le_bytes(*word));
-        let head = words.clone().next().unwrap_or(0);
-        let body = words.len().saturating_sub(1);
-        if !sealed(words.clone().take(body)).eq(words.clone()) {
-            return Err(CheckpointError::Corrupt);
-        }
+        let words = checkpoint::undamaged(own.as_chunks().0)?;
+        let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
+        let head = words.next().unwrap_or(0);
         if head & !OPENING != self.head() & !OPENING {
             return Err(CheckpointError::OtherNode { name: "codec" });
         }
         self.node.restore(node)?;
         (self.opening, self.left) = (head & OPENING != 0, false);
-        let mut words = words.skip(1);
         let Ledgers { x_known, x_gap, y_known, y_gap } = &mut self.ledgers;
         for vector in [x_known.as_mut(), x_gap.as_mut()] {
             vector.iter_mut().zip(&mut words).for_each(|(a, word)| *a = word as i32);
@@ -120,16 +173,4 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         let opening = if self.opening { OPENING } else { 0 };
         self.codec.identity() | opening
     }
-}
-
-/// Words, and then their checksum.
-fn sealed(mut words: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
-    let mut digest = Some(Checksum::start());
-    core::iter::from_fn(move || {
-        let Some(word) = words.next() else { return digest.take().map(Checksum::finalize) };
-        if let Some(digest) = &mut digest {
-            digest.update(&word.to_le_bytes());
-        }
-        Some(word)
-    })
 }

@@ -1,6 +1,6 @@
 //! What neighbours know of a vector, and how far they are from it: integers, so that nothing is lost.
 
-use super::BLOCK;
+use super::{BLOCK, Grid};
 
 /// The weight of a link as a multiple of 1/256.
 ///
@@ -29,22 +29,45 @@ impl Share {
     }
 }
 
-/// What the changes of a block's neighbours add to its gap: Σ_j k_ij (q_j - q). The order of the neighbours does not matter.
+/// What the neighbours of a block send in a round: Σ_j k_ij q_j, and Σ_j k_ij. The order of the neighbours does not matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Pull([i64; BLOCK]);
+pub struct Pull {
+    sums: [i64; BLOCK],
+    shares: i64,
+    /// In a round that opens an epoch neighbours send values, which are numbers on this grid.
+    opening: Option<Grid>,
+}
 
 impl Pull {
-    /// That of no neighbour.
-    pub const NONE: Self = Self([0; BLOCK]);
+    /// That of no neighbour, in a round of changes.
+    pub const NONE: Self = Self::new(None);
 
-    /// Adds one neighbour: its changes and the node's own, in units.
-    pub fn add(&mut self, share: Share, theirs: &[i32; BLOCK], own: &[i32; BLOCK]) {
-        for (sum, (&theirs, &own)) in self.0.iter_mut().zip(theirs.iter().zip(own)) {
-            // 2^16 neighbours at the two ends of an i32 stay below 2^57.
-            let apart = i64::from(theirs) - i64::from(own);
-            *sum = sum.wrapping_add(i64::from(share.0) * apart);
+    /// That of no neighbour.
+    pub(super) const fn new(opening: Option<Grid>) -> Self {
+        Self { sums: [0; BLOCK], shares: 0, opening }
+    }
+
+    /// Adds one neighbour: its changes, in units.
+    pub fn add(&mut self, share: Share, changes: &[i32]) {
+        self.add_each(share, changes.iter().copied());
+    }
+
+    /// Adds one neighbour: its values or changes as they were received.
+    pub(crate) fn receive(&mut self, share: Share, received: &[f32]) {
+        match self.opening {
+            Some(grid) => self.add_each(share, received.iter().map(|&value| grid.number(value))),
+            // Changes have at most eight digits, so a float holds them exactly.
+            None => self.add_each(share, received.iter().map(|&change| change as i32)),
         }
+    }
+
+    fn add_each(&mut self, share: Share, changes: impl Iterator<Item = i32>) {
+        for (sum, change) in self.sums.iter_mut().zip(changes) {
+            // 2^16 neighbours at the ends of an i32 stay below 2^55.
+            *sum = sum.wrapping_add(i64::from(share.0) * i64::from(change));
+        }
+        self.shares = self.shares.wrapping_add(i64::from(share.0));
     }
 }
 
@@ -72,18 +95,22 @@ pub struct Ledger<'a> {
 }
 
 impl Ledger<'_> {
-    /// Adds the changes of a round: the node's own to what is known, and the pull of the neighbours to the gap.
+    /// Adds the changes of a round: the node's own to what is known, and Σ_j k_ij (q_j - q) to the gap.
     ///
     /// # Errors
     /// If a gap would leave its range, nothing changes.
     pub fn settle(&mut self, own: &[i32; BLOCK], pull: &Pull) -> Result<(), OutOfRange> {
-        let sum = |gap: i32, pull: i64| i32::try_from(pull.saturating_add(gap.into())).ok();
-        let fits = |(&gap, &pull): (&i32, &i64)| sum(gap, pull).is_some();
-        if !self.gap.iter().zip(&pull.0).all(fits) {
+        let sum = |gap: i32, (sum, own): (&i64, &i32)| {
+            // No term is beyond 2^55.
+            let pull = sum.wrapping_sub(pull.shares.wrapping_mul((*own).into()));
+            i32::try_from(pull.wrapping_add(gap.into())).ok()
+        };
+        let round = || pull.sums.iter().zip(own);
+        if !self.gap.iter().zip(round()).all(|(&gap, of)| sum(gap, of).is_some()) {
             return Err(OutOfRange);
         }
-        for (gap, &pull) in self.gap.iter_mut().zip(&pull.0) {
-            *gap = sum(*gap, pull).unwrap_or(*gap);
+        for (gap, of) in self.gap.iter_mut().zip(round()) {
+            *gap = sum(*gap, of).unwrap_or(*gap);
         }
         for (known, own) in self.known.iter_mut().zip(own) {
             *known = known.wrapping_add(*own);
@@ -94,7 +121,7 @@ impl Ledger<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Bits, Block, Grid};
+    use super::super::{Bits, Block};
     use super::*;
     use crate::draw::{Draws, Purpose};
 
@@ -144,7 +171,7 @@ mod tests {
                 for i in 0..nodes {
                     let mut pull = Pull::NONE;
                     for &(_, j, share) in links.iter().rev().filter(|link| link.0 == i) {
-                        pull.add(share, &changes[j], &changes[i]);
+                        pull.add(share, &changes[j]);
                     }
                     let mut ledger = Ledger { known: &mut known[i], gap: &mut gaps[i] };
                     ledger.settle(&changes[i], &pull).unwrap();
@@ -173,7 +200,7 @@ mod tests {
         for (change, fits) in [(edge + 2, false), (edge, true)] {
             theirs[31] = change;
             let mut pull = Pull::NONE;
-            pull.add(share, &theirs, &own);
+            pull.add(share, &theirs);
             let settled = Ledger { known: &mut known, gap: &mut gap }.settle(&own, &pull);
             assert_eq!(settled.is_ok(), fits, "{change}");
             assert_eq!(known, [if fits { 5 } else { 3 }; BLOCK]);
@@ -181,9 +208,9 @@ mod tests {
         }
         let mut pull = Pull::NONE;
         for _ in 0..1_000 {
-            pull.add(share, &[i32::MIN; BLOCK], &[i32::MAX; BLOCK]);
+            pull.add(share, &[i32::MIN; BLOCK]);
         }
         let mut ledger = Ledger { known: &mut known, gap: &mut gap };
-        assert_eq!(ledger.settle(&own, &pull), Err(OutOfRange));
+        assert_eq!(ledger.settle(&[i32::MAX; BLOCK], &pull), Err(OutOfRange));
     }
 }

@@ -65,13 +65,20 @@ mod node;
 mod outgoing;
 
 pub use block::{BLOCK, Block};
-pub use checkpoint::checkpoint_len;
 pub(crate) use checkpoint::vectors;
+pub use checkpoint::{Words, checkpoint_len};
 pub use grid::{Grid, LIMIT};
 pub use ledger::{Ledger, OutOfRange, Pull, Share};
 pub use node::{CodedGtNode, CodedLgNode, CodedNeighbour, CodedNode, Integers, Ledgers};
 pub use outgoing::Outgoing;
 pub(crate) use outgoing::part;
+
+/// Whether chunks of so many elements consist of whole [blocks](BLOCK), or of the whole vector: a block must not depend on where
+/// chunks end.
+#[must_use]
+pub const fn whole_blocks(chunk: usize, outer: usize) -> bool {
+    chunk.is_multiple_of(BLOCK) || chunk >= outer
+}
 
 /// How vectors travel: the bits per difference, and the unit of x.
 ///

@@ -191,13 +191,13 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         }
     }
 
-    /// The other half of a round, for the next [`BLOCK`] elements or as many as are left: `x_pull` and `y_pull` are what the
-    /// changes of all neighbours and the node's own come to. The last element completes the round. Every neighbour must have
-    /// the node's changes of these elements.
+    /// The other half of a round, for the next [`BLOCK`] elements or as many as are left. `pull` is called with the changes of
+    /// all neighbours to be added: once for x and, with gradient tracking, once for y, as [`Variable`] says. The last element
+    /// completes the round. Every neighbour must have the node's changes of these elements.
     ///
     /// # Errors
     /// Refuses calls out of turn, and stops when a variable diverges or leaves the codec's range.
-    pub fn mix(&mut self, x_pull: &Pull, y_pull: &Pull) -> Result<(), NodeError> {
+    pub fn mix(&mut self, pull: &mut dyn FnMut(Variable, &mut Pull)) -> Result<(), NodeError> {
         let from = match self.node.phase() {
             Phase::Mixing { next } => next,
             Phase::Ready => return Err(NodeError::OutOfTurn),
@@ -205,25 +205,50 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
                 return Err(self.named(NodeError::Diverged(divergence)));
             }
         };
-        let outer = self.node.state().x.len();
-        let to = from.saturating_add(BLOCK).min(outer);
-        let (grid, changes) = (self.codec.outer(), self.outgoing().x_changes(from));
-        let Ledgers { x_known, x_gap, .. } = &mut self.ledgers;
-        let x_gap = settle(grid, [x_known.as_mut(), x_gap.as_mut()], from, &changes, x_pull);
-        let Some(x_gap) = x_gap else { return Err(self.leave(Variable::Outer)) };
-        let y_gap = if self.node.scheme() == Scheme::GradientTracking {
-            let (grid, changes) = (self.direction_grid(), self.outgoing().y_changes(from));
-            let Ledgers { y_known, y_gap, .. } = &mut self.ledgers;
-            settle(grid, [y_known.as_mut(), y_gap.as_mut()], from, &changes, y_pull)
-        } else {
-            Some([0.0; BLOCK])
-        };
-        let Some(y_gap) = y_gap else { return Err(self.leave(Variable::Direction)) };
+        let to = from.saturating_add(BLOCK).min(self.node.state().x.len());
+        let (mut x_gap, mut y_gap) = ([0.0; BLOCK], [0.0; BLOCK]);
+        self.settle(Variable::Outer, from, pull, &mut x_gap)?;
+        if self.tracking() {
+            self.settle(Variable::Direction, from, pull, &mut y_gap)?;
+        }
         let len = to.wrapping_sub(from).min(BLOCK);
         self.node.mix(&x_gap[..len], &y_gap[..len])?;
         self.check_range(from, to)?;
         // Only now: the other blocks of the round open the epoch too.
         self.opening &= self.node.phase() != Phase::Ready;
+        Ok(())
+    }
+
+    /// Adds a round's changes to a block of x or of y, and writes its gaps as floats.
+    ///
+    /// Not inlined, so that its part of a chip's stack is free again when the block is mixed.
+    #[inline(never)]
+    fn settle(
+        &mut self,
+        variable: Variable,
+        from: usize,
+        pull: &mut dyn FnMut(Variable, &mut Pull),
+        gaps: &mut [f32; BLOCK],
+    ) -> Result<(), NodeError> {
+        let outer = variable == Variable::Outer;
+        let (grid, own) = if outer {
+            (self.codec.outer(), self.outgoing().x_changes(from))
+        } else {
+            (self.direction_grid(), self.outgoing().y_changes(from))
+        };
+        let mut theirs = Pull::new(self.opening.then_some(grid));
+        pull(variable, &mut theirs);
+        let Ledgers { x_known, x_gap, y_known, y_gap } = &mut self.ledgers;
+        let (known, gap) = if outer {
+            (x_known.as_mut(), x_gap.as_mut())
+        } else {
+            (y_known.as_mut(), y_gap.as_mut())
+        };
+        let (known, gap) = (part_mut(known, from), part_mut(gap, from));
+        if (Ledger { known, gap: &mut *gap }).settle(&own, &theirs).is_err() {
+            return Err(self.leave(variable));
+        }
+        gaps.iter_mut().zip(gap).for_each(|(float, gap)| *float = grid.pull(*gap));
         Ok(())
     }
 
@@ -239,24 +264,21 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
             return Err(NodeError::OutOfTurn);
         }
         let (needed, neighbours) = (self.node.state().x.len(), neighbours.into_iter());
-        while let Phase::Mixing { next } = self.node.phase() {
-            let (own_x, own_y) = (self.outgoing().x_changes(next), self.outgoing().y_changes(next));
-            let (mut x_pull, mut y_pull) = (Pull::NONE, Pull::NONE);
-            for CodedNeighbour { share, x, y } in neighbours.clone() {
-                let found = x.len();
+        for CodedNeighbour { x, y, .. } in neighbours.clone() {
+            let y = self.tracking().then_some(("neighbour's y", y.len()));
+            for (name, found) in [("neighbour's x", x.len())].into_iter().chain(y) {
                 if found != needed {
-                    return Err(NodeError::Length { name: "neighbour's x", needed, found });
-                }
-                x_pull.add(share, &block_of(x, next), &own_x);
-                if self.tracking() {
-                    let found = y.len();
-                    if found != needed {
-                        return Err(NodeError::Length { name: "neighbour's y", needed, found });
-                    }
-                    y_pull.add(share, &block_of(y, next), &own_y);
+                    return Err(NodeError::Length { name, needed, found });
                 }
             }
-            self.mix(&x_pull, &y_pull)?;
+        }
+        while let Phase::Mixing { next } = self.node.phase() {
+            self.mix(&mut |variable, pull| {
+                for CodedNeighbour { share, x, y } in neighbours.clone() {
+                    let vector = if variable == Variable::Outer { x } else { y };
+                    pull.add(share, part(vector, next));
+                }
+            })?;
         }
         match self.node.phase() {
             Phase::Diverged(divergence) => Err(self.named(NodeError::Diverged(divergence))),
@@ -368,32 +390,16 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
     }
 }
 
-/// At most a block of a vector, with zeros behind its end.
-fn block_of(vector: &[i32], from: usize) -> [i32; BLOCK] {
-    let mut block = [0; BLOCK];
-    fill(&mut block, part(vector, from));
-    block
-}
-
 /// Copies as much as there is, and fits.
 fn fill(to: &mut [i32], from: &[i32]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }
 
-/// Adds a round's changes to a block, and returns its gaps as floats; `None` if one is out of range.
-fn settle(
-    grid: Grid,
-    [known, gap]: [&mut [i32]; 2],
-    from: usize,
-    own: &[i32; BLOCK],
-    pull: &Pull,
-) -> Option<[f32; BLOCK]> {
-    let to = from.saturating_add(BLOCK).min(known.len()).min(gap.len());
-    let (known, gap) = (known.get_mut(from..to)?, gap.get_mut(from..to)?);
-    Ledger { known, gap }.settle(own, pull).ok()?;
-    let mut floats = [0.0; BLOCK];
-    floats.iter_mut().zip(gap).for_each(|(float, gap)| *float = grid.pull(*gap));
-    Some(floats)
+/// At most a block of a vector, from an element on.
+fn part_mut(vector: &mut [i32], from: usize) -> &mut [i32] {
+    let from = from.min(vector.len());
+    let to = from.saturating_add(BLOCK).min(vector.len());
+    vector.get_mut(from..to).unwrap_or(&mut [])
 }
 
 #[cfg(feature = "defmt")]

@@ -63,25 +63,6 @@ impl<'a> Outgoing<'a> {
         changes
     }
 
-    /// A neighbour's changes of x as received: the values of a round that opens an epoch, or else changes in units.
-    pub(crate) fn x_received(&self, received: &[f32]) -> [i32; BLOCK] {
-        self.received(&self.x, received)
-    }
-
-    /// The same of y; none without gradient tracking.
-    pub(crate) fn y_received(&self, received: &[f32]) -> [i32; BLOCK] {
-        self.y.map_or([0; BLOCK], |y| self.received(&y, received))
-    }
-
-    fn received(&self, vector: &Vector<'_>, received: &[f32]) -> [i32; BLOCK] {
-        let mut changes = [0; BLOCK];
-        for (change, &received) in changes.iter_mut().zip(received) {
-            // Changes have at most eight digits, so a float holds them exactly.
-            *change = if self.opening { vector.grid.number(received) } else { received as i32 };
-        }
-        changes
-    }
-
     /// Whether these elements of x and y are all zero on the grid. Then a round that opens an epoch sends nothing for them.
     #[cfg(feature = "codec")]
     pub(crate) fn is_zero(&self, elements: Range<usize>) -> bool {
@@ -97,14 +78,13 @@ impl<'a> Outgoing<'a> {
         &self,
         elements: Range<usize>,
     ) -> impl Iterator<Item = Block> + Clone + 'a {
-        let bits = self.codec.bits();
-        [Some(self.x), self.y].into_iter().flatten().flat_map(move |vector| {
-            let Range { mut start, end } = elements.clone();
-            core::iter::from_fn(move || {
-                let from = (start < end).then_some(start)?;
-                start = start.saturating_add(BLOCK);
-                Some(vector.block(bits, from))
-            })
+        let (outgoing, each) = (*self, elements.len().div_ceil(BLOCK));
+        let all = if self.y.is_some() { each.saturating_mul(2) } else { each };
+        (0..all).map(move |at| {
+            let own = outgoing.y.filter(|_| at >= each);
+            let (vector, at) = own.map_or((outgoing.x, at), |y| (y, at.wrapping_sub(each)));
+            let from = elements.start.saturating_add(at.saturating_mul(BLOCK));
+            vector.block(outgoing.codec.bits(), from)
         })
     }
 }

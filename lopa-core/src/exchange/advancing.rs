@@ -4,8 +4,8 @@ use super::neighbour::Neighbour;
 use super::session::Session;
 use super::settings::Micros;
 use super::{Learner, Step};
-use crate::codec::{BLOCK, Outgoing, Pull, Share, part};
-use crate::node::{NodeError, Phase};
+use crate::codec::{BLOCK, Pull, Share, part};
+use crate::node::{NodeError, Phase, Variable};
 use crate::vector::add_gap;
 
 /// How many elements are mixed at a time: bounds the stack.
@@ -107,6 +107,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     }
 
     /// Mixes the chunk at the base, piece by piece.
+    // With two ways to mix, neither may add to the stack of the other.
+    #[cfg_attr(feature = "codec", inline(never))]
     fn mix<L: Learner + ?Sized>(&self, learner: &mut L) -> Result<(), NodeError> {
         if self.coded() {
             return self.mix_changes(learner);
@@ -141,41 +143,27 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     }
 
     /// The same for a node whose vectors travel in few bits, block by block.
+    #[inline(never)]
     fn mix_changes<L: Learner + ?Sized>(&self, learner: &mut L) -> Result<(), NodeError> {
         let len = self.elements(self.base).len();
-        let mut done = 0;
-        while done < len {
-            let outgoing = learner.outgoing().ok_or(NodeError::OutOfTurn)?;
-            let [x_pull, y_pull] = self.pulls(&outgoing, done);
-            learner.mix_changes(&x_pull, &y_pull)?;
-            done += BLOCK;
+        for done in (0..len).step_by(BLOCK) {
+            learner.mix_changes(&mut |variable, pull| self.pull(variable, done, pull))?;
         }
         Ok(())
     }
 
-    /// The pulls on the block of x, and of y, that begins with element `done` of the chunk at the base. Not generic, so that
-    /// a program contains it once.
-    #[inline(never)]
-    fn pulls(&self, outgoing: &Outgoing<'_>, done: usize) -> [Pull; 2] {
-        let elements = self.elements(self.base);
-        let len = elements.len();
-        let from = elements.start.saturating_add(done);
-        let (own_x, own_y) = (outgoing.x_changes(from), outgoing.y_changes(from));
-        let mut pulls = [Pull::NONE, Pull::NONE];
-        let [x_pull, y_pull] = &mut pulls;
+    /// Adds what all neighbours sent of a block of x, or of y: that which begins with element `done` of the chunk at the base.
+    fn pull(&self, variable: Variable, done: usize, pull: &mut Pull) {
+        let len = self.elements(self.base).len();
         let each = self.neighbours.iter().zip(&self.values);
         for (neighbour, slots) in each.filter(|(n, _)| n.met()) {
             // It was checked at the start.
             let Some(share) = Share::of(neighbour.peer.weight) else { continue };
             let values = slots.get(Self::slot(self.base)).map_or(&[][..], |slot| &slot[..]);
             let (x, y) = values.split_at_checked(len).unwrap_or((values, &[]));
-            x_pull.add(share, &outgoing.x_received(part(x, done)), &own_x);
-            if self.tracking() {
-                let y = y.get(..len).unwrap_or(y);
-                y_pull.add(share, &outgoing.y_received(part(y, done)), &own_y);
-            }
+            let vector = if variable == Variable::Outer { x } else { y.get(..len).unwrap_or(y) };
+            pull.receive(share, part(vector, done));
         }
-        pulls
     }
 
     /// While a round waits for a neighbour's chunk, repeats the acknowledgement with growing pauses: the last one may have

@@ -87,7 +87,7 @@ use starting::Start;
 use crate::codec::{CodedNode, Integers};
 use crate::codec::{Outgoing, Pull};
 use crate::epoch::Epoch;
-use crate::node::{Divergence, Node, NodeError, Phase, State};
+use crate::node::{Divergence, Node, NodeError, Phase, State, Variable};
 use crate::oracles::Evaluations;
 use crate::problem::Problem;
 use crate::vector::Storage;
@@ -116,8 +116,8 @@ pub trait Learner {
     ///
     /// # Errors
     /// As there; refuses if vectors travel as floats.
-    fn mix_changes(&mut self, x_pull: &Pull, y_pull: &Pull) -> Result<(), NodeError> {
-        let _ = (x_pull, y_pull);
+    fn mix_changes(&mut self, pull: &mut dyn FnMut(Variable, &mut Pull)) -> Result<(), NodeError> {
+        let _ = pull;
         Err(NodeError::OutOfTurn)
     }
     /// See [`Node::restart`].
@@ -162,8 +162,8 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers> L
     fn outgoing(&self) -> Option<Outgoing<'_>> {
         Some(self.outgoing())
     }
-    fn mix_changes(&mut self, x_pull: &Pull, y_pull: &Pull) -> Result<(), NodeError> {
-        self.mix(x_pull, y_pull)
+    fn mix_changes(&mut self, pull: &mut dyn FnMut(Variable, &mut Pull)) -> Result<(), NodeError> {
+        self.mix(pull)
     }
     fn restart(&mut self, epoch: Epoch, round: u64) {
         self.restart(epoch, round);

@@ -5,7 +5,7 @@ use super::session::Session;
 use super::settings::{Micros, Peer, Settings, SettingsError};
 use crate::codec::Outgoing;
 #[cfg(feature = "codec")]
-use crate::codec::{BLOCK, Share};
+use crate::codec::{Share, whole_blocks};
 use crate::epoch::Epoch;
 use crate::node::{Phase, Scheme, State};
 use crate::wire::{Ask, Cause, Counters, HOST, Trouble};
@@ -103,9 +103,8 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         if settings.identity.codec() != outgoing.map_or(0, |outgoing| outgoing.codec().identity()) {
             return Err(SettingsError::Codec);
         }
-        // A block must not depend on where chunks end: it is what the node mixes at a time.
         #[cfg(feature = "codec")]
-        if outgoing.is_some() && !chunk.is_multiple_of(BLOCK) && chunk < state.x.len() {
+        if outgoing.is_some() && !whole_blocks(chunk, state.x.len()) {
             return Err(SettingsError::Blocks);
         }
         let State { epoch, round, .. } = *state;

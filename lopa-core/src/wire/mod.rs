@@ -39,6 +39,12 @@ pub fn encode(message: &Message<Floats<'_>>, seal: &Seal, out: &mut [u8]) -> Opt
     cobs::close(seal, out, end)
 }
 
+/// The same for a message whose values are bytes, as [`decode`] returns it.
+pub fn encode_received(message: &Message<&[u8]>, seal: &Seal, out: &mut [u8]) -> Option<usize> {
+    let end = write(message, seal, out)?;
+    cobs::close(seal, out, end)
+}
+
 /// Writes a message into `out`, to be [closed](cobs::close) when the message is no longer on a chip's stack; `None` if it
 /// does not fit.
 pub(crate) fn write<V: Serialize>(

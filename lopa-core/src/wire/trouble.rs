@@ -89,6 +89,7 @@ impl From<BlobError> for Trouble {
             BlobError::Value { .. } => (Cause::Value, 0, 0),
             BlobError::Math { .. } => (Cause::Math, 0, 0),
             BlobError::Key => (Cause::Key, 0, 0),
+            BlobError::Codec => (Cause::Codec, 0, 0),
             BlobError::Steps(_) => (Cause::Steps, 0, 0),
             BlobError::Peer { index } => (Cause::Neighbour, index, 0),
             BlobError::Samples { error: SamplesError::NoIntegers, .. } => (Cause::Math, 0, 0),

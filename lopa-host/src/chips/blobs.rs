@@ -1,6 +1,7 @@
 //! The blobs of a network, one per node.
 
 use lopa_core::blob::{self, Blob, BlobError, Plan, Start};
+use lopa_core::codec::{BLOCK, whole_blocks};
 use lopa_core::exchange::{Peer, Timing};
 use lopa_core::node::Scheme;
 
@@ -72,9 +73,6 @@ impl Loaded {
 /// # Errors
 /// Names the first node that does not fit.
 pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<NodeBlob>, ChipError> {
-    if prepared.experiment().codec().map_err(RunError::from)?.is_some() {
-        return Err(ChipError::Bits);
-    }
     let samples = prepared.material().samples()?;
     let simulation = prepared.simulation(&samples)?;
     let nodes = simulation.nodes();
@@ -88,11 +86,16 @@ pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<Node
     }
     let degrees: Vec<usize> = peers.iter().map(Vec::len).collect();
     let scheme = experiment.algorithm.scheme().map_err(RunError::from)?;
+    let codec = experiment.codec().map_err(RunError::from)?;
     let mut table = experiment.links.clone().unwrap_or_default();
     table.wiring = form.wiring.unwrap_or(table.wiring);
     if let Some(values) = form.values {
         let vectors = if scheme == Scheme::GradientTracking { 2 } else { 1 };
         table.chunk = table.chunk.min((values / vectors).max(1));
+    }
+    let outer = nodes.first().map_or(0, |node| node.state().x.len());
+    if codec.is_some() && !whole_blocks(table.chunk as usize, outer) {
+        table.chunk = (table.chunk / BLOCK as u32 * BLOCK as u32).max(1);
     }
     let mut linking = linking(&table, scheme, &degrees, prepared.seal());
     linking.timing = form.timing.unwrap_or(linking.timing);
@@ -118,6 +121,7 @@ pub fn blobs(prepared: &Prepared, limits: Limits, form: Form) -> Result<Vec<Node
             wiring: linking.wiring,
             checkpoint_every: u32::try_from(checkpoint_every).unwrap_or(u32::MAX),
             seal: prepared.seal(),
+            codec,
         };
         let mut bytes = Vec::new();
         let wrong = |source| ChipError::Blob { node: number, source };
@@ -153,6 +157,10 @@ fn network(prepared: &Prepared, x0: &[f32]) -> Result<u32, ChipError> {
     digest.update(&prepared.digest().to_le_bytes());
     digest.update(&prepared.base().to_le_bytes());
     x0.iter().for_each(|x| digest.update(&x.to_le_bytes()));
+    if let Some(codec) = prepared.experiment().codec().map_err(RunError::from)? {
+        // Greetings compare it too, but checkpoints of another codec must not be continued either.
+        digest.update(&codec.identity().to_le_bytes());
+    }
     digest.update(&serde_json::to_vec(&prepared.experiment().problem)?);
     Ok(digest.finalize())
 }

@@ -1,8 +1,9 @@
 //! What a node needs of a chip: flash, RAM, bytes on the line, and time.
 
 use lopa_core::blob::Blob;
+use lopa_core::codec::{BLOCK, Block};
 use lopa_core::node::Scheme;
-use lopa_core::wire::{self, Acks, Body, Data, Floats, Held, Message};
+use lopa_core::wire::{self, Acks, Body, Data, Held, Message};
 use serde::Serialize;
 
 use crate::network::{Linking, Wiring};
@@ -70,9 +71,16 @@ fn round_bytes(blob: &Blob<'_>, heard: usize) -> u64 {
 /// The bytes of a frame with so many elements in the last round, measured by encoding one.
 fn frame(blob: &Blob<'_>, elements: usize, heard: usize) -> u64 {
     let plan = blob.plan();
-    // Any float without a zero byte: those of a vector seldom have one.
-    let values = vec![core::f32::consts::PI; elements];
-    let y = if plan.scheme == Scheme::GradientTracking { &values[..] } else { &[] };
+    let vectors = if plan.scheme == Scheme::GradientTracking { 2 } else { 1 };
+    // Any bytes without a zero: those of a vector seldom have one.
+    let bytes = match blob.codec() {
+        Some(codec) => {
+            let blocks = (0..elements).step_by(BLOCK).map(|at| BLOCK.min(elements - at));
+            blocks.map(|len| Block::bytes(codec.bits(), len)).sum()
+        }
+        None => elements * size_of::<f32>(),
+    };
+    let values = vec![0x5a; vectors * bytes];
     let chunks = (blob.dimensions().outer as u64).div_ceil(u64::from(plan.chunk));
     let round = plan.rounds.saturating_sub(1);
     let mut acks = Acks { next: round.saturating_mul(chunks), ..Acks::default() };
@@ -82,9 +90,9 @@ fn frame(blob: &Blob<'_>, elements: usize, heard: usize) -> u64 {
         }
     }
     let chunk = chunks.saturating_sub(1).min(u64::from(u32::MAX)) as u32;
-    let data = Data { round, chunk, acks, values: Floats(&values, y) };
+    let data = Data { round, chunk, acks, values: &values[..] };
     let (version, sender) = (wire::VERSION, plan.node());
     let message = Message { version, sender, session: 1, epoch: 0, body: Body::Data(data) };
-    let longest = wire::frame_len(wire::message_len(2 * elements));
-    wire::encode(&message, &plan.seal, &mut vec![0; longest]).unwrap_or(longest) as u64
+    let longest = wire::frame_len(wire::message_len(vectors * elements));
+    wire::encode_received(&message, &plan.seal, &mut vec![0; longest]).unwrap_or(longest) as u64
 }

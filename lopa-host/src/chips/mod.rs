@@ -102,9 +102,6 @@ pub enum ChipError {
         /// The fastest rate without a loss.
         slow: u32,
     },
-    /// Boards send floats.
-    #[error("links.bits: boards do not yet send few bits: remove it")]
-    Bits,
     /// A chip would refuse the blob.
     #[error("node {node}: {source}")]
     Blob {

@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::PathBuf;
 
-use lopa_core::checkpoint::Words;
+use lopa_core::codec::Words;
 
 use crate::files::{self, WriteError};
 

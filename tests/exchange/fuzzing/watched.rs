@@ -3,7 +3,7 @@
 use lopa_core::codec::{Bits, Block, Codec, CodedNode, Ledgers, Outgoing, Pull};
 use lopa_core::epoch::Epoch;
 use lopa_core::exchange::Learner;
-use lopa_core::node::{Buffers, Config, Node, NodeError, Phase, Scheme, Scratch, State};
+use lopa_core::node::{Buffers, Config, Node, NodeError, Phase, Scheme, Scratch, State, Variable};
 use lopa_core::oracles::Evaluations;
 use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::{Quadratic, QuadraticParts};
@@ -124,8 +124,8 @@ impl Learner for Watched {
     fn outgoing(&self) -> Option<Outgoing<'_>> {
         each!(&self.node, node => Learner::outgoing(node))
     }
-    fn mix_changes(&mut self, x_pull: &Pull, y_pull: &Pull) -> Result<(), NodeError> {
-        let result = each!(&mut self.node, node => Learner::mix_changes(node, x_pull, y_pull));
+    fn mix_changes(&mut self, pull: &mut dyn FnMut(Variable, &mut Pull)) -> Result<(), NodeError> {
+        let result = each!(&mut self.node, node => Learner::mix_changes(node, pull));
         self.mixed(result)
     }
     fn restart(&mut self, epoch: Epoch, round: u64) {

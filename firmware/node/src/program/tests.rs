@@ -155,6 +155,7 @@ fn blob(seal: Seal) -> Words {
         wiring: Wiring::Direct,
         checkpoint_every: 10,
         seal,
+        codec: None,
     };
     let peers = [Peer { node: 1, link: 1, weight: 0.5 }];
     let (mut words, mut at) = (Words([0xff; 512]), 0);
@@ -174,7 +175,8 @@ fn answers(plan: Seal, works: bool, asks: &[(Seal, Ask)]) -> Vec<Option<(u32, Re
     let flash = Flash { bytes: vec![0xff; 6 * 1024], works };
     let board = Board { links, clock: clock.clone(), light: Lamp, watchdog: Dog, flash };
     let (mut arena, mut desk) = ([0.0; 64], Box::new(Desk::new()));
-    let mut program = pin!(run(board, Blob::read(&words.0), &mut arena, &mut desk));
+    let blob = Blob::read(&words.0);
+    let mut program = pin!(run(board, &blob, &mut arena, &mut desk));
     let mut turn = || {
         for _ in 0..20 {
             *clock.0.borrow_mut() += 100_000;
@@ -301,7 +303,8 @@ fn the_alarm_flashes_on_a_clock_that_is_never_ready_at_first() {
         flash: Flash { bytes: vec![0xff; 6 * 1024], works: true },
     };
     let (mut arena, mut desk) = ([0.0; 64], Box::new(Desk::new()));
-    let mut program = pin!(run(board, Blob::read(&[]), &mut arena, &mut desk));
+    let blob = Blob::read(&[]);
+    let mut program = pin!(run(board, &blob, &mut arena, &mut desk));
     // An executor sleeps until the alarm that was set. If time stands still, the program waits for a time that has passed.
     for _ in 0..300 {
         assert!(program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -351,7 +354,8 @@ fn what_follows_an_error_on_a_line_is_read_at_once() {
     let flash = Flash { bytes: vec![0xff; 6 * 1024], works: true };
     let board = Board { links, clock, light: Lamp, watchdog: Dog, flash };
     let (mut arena, mut desk) = ([0.0; 64], Box::new(Desk::new()));
-    let mut program = pin!(run(board, Blob::read(&words.0), &mut arena, &mut desk));
+    let blob = Blob::read(&words.0);
+    let mut program = pin!(run(board, &blob, &mut arena, &mut desk));
     let mut turn = || program.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(turn().is_pending());
     host.0.borrow_mut()[1].clear();
@@ -415,7 +419,8 @@ fn a_line_that_never_stops_does_not_keep_the_rest_waiting() {
         flash: Flash { bytes: vec![0xff; 6 * 1024], works: true },
     };
     let (mut arena, mut desk) = ([0.0; 64], Box::new(Desk::new()));
-    let mut program = pin!(run(board, Blob::read(&words.0), &mut arena, &mut desk));
+    let blob = Blob::read(&words.0);
+    let mut program = pin!(run(board, &blob, &mut arena, &mut desk));
     assert!(program.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let feeds = *feeds.borrow();
     assert!(feeds > READS / 100, "the watchdog was fed {feeds} times");

@@ -161,7 +161,8 @@ const NETWORK: u64 = 0x0123_4567_89ab_cdef;
 /// The round of the checkpoint in flash, after checking every bit of it; `None` if there is none.
 fn restored(flash: &Flash) -> (Store<Flash>, Option<u64>) {
     let (mut store, mut found) = (Store::new(flash.again(None)), node());
-    let there = store.restore(&mut found, NETWORK);
+    let len = found.checkpoint_len();
+    let there = store.restore(NETWORK, len, |bytes| found.restore(bytes).is_ok());
     let round = found.state().round;
     assert_eq!(bits(&found), bits(&after(round)), "round {round}");
     (store, there.then_some(round))
@@ -171,7 +172,7 @@ fn restored(flash: &Flash) -> (Store<Flash>, Option<u64>) {
 fn save(flash: &Flash, round: u64, power: Option<(usize, Cut)>) -> (bool, Flash) {
     let (mut store, _) = restored(flash);
     store.flash = store.flash.again(power);
-    let saved = store.save(after(round).checkpoint().unwrap()).is_ok();
+    let saved = store.save(&mut after(round).checkpoint().unwrap()).is_ok();
     (saved, store.flash)
 }
 
@@ -250,8 +251,9 @@ fn boots_and_checkpoints_do_not_overlap() {
 #[test]
 fn without_room_nothing_is_written() {
     let mut store = Store::new(Flash { bytes: vec![0xff; 6 * UNIT], ..Flash::blank() });
-    let words = after(1);
-    assert_eq!(store.save(words.checkpoint().unwrap()), Err(StoreError::Room { room: 2 * UNIT }));
+    let node = after(1);
+    let words = &mut node.checkpoint().unwrap();
+    assert_eq!(store.save(words), Err(StoreError::Room { room: 2 * UNIT }));
     assert_eq!(store.flash.steps, 0);
 }
 
@@ -260,7 +262,8 @@ fn a_checkpoint_of_another_network_is_not_restored() {
     let (_, flash) = save(&Flash::blank(), 3, None);
     assert_eq!(restored(&flash).1, Some(3));
     let mut store = Store::new(flash.clone());
-    assert!(!store.restore(&mut node(), NETWORK + 1));
+    let len = node().checkpoint_len();
+    assert!(!store.restore(NETWORK + 1, len, |_| true));
     // It stays until it is overwritten.
     assert_eq!(restored(&flash).1, Some(3));
 }
