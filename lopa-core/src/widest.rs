@@ -58,7 +58,7 @@ pub fn limit_vectors(most_bits: u32) -> usize {
 
 #[cfg(feature = "simd")]
 #[inline(always)]
-fn processor() -> pulp::Arch {
+pub(crate) fn processor() -> pulp::Arch {
     match MOST_BITS.load(Ordering::Relaxed) {
         512.. => pulp::Arch::new(),
         #[cfg(target_arch = "x86_64")]

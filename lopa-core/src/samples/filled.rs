@@ -88,7 +88,7 @@ impl<'a> Samples<'a> {
     /// Which chunks of a row are marked; `None` if samples have no marks.
     #[cfg(feature = "simd")]
     #[inline]
-    pub(super) fn filled(&self, index: usize) -> Option<&'a [u64]> {
+    pub(crate) fn filled(&self, index: usize) -> Option<&'a [u64]> {
         let words = words(self.width);
         let from = index.wrapping_mul(words);
         self.filled.get(from..from.wrapping_add(words))

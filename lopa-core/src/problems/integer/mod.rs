@@ -3,11 +3,15 @@
 //! Vectors become [integers](quantised) with one common scale each; then bytes times integers are summed, which needs no
 //! floats and no order. A batch is processed in [groups](group) of rows, so that everything fits the stack, and features in
 //! chunks, so that no vector of integers is ever stored whole. The factors of a group's rows become integers too, and each
-//! element of the result is converted to a float once per group.
+//! element of the result is converted to a float once per group. A host with wide vectors does the same in loops of its own.
 
 mod group;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod lanes;
 mod quantised;
 mod scales;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+mod wide;
 
 use core::marker::PhantomData;
 
@@ -28,6 +32,22 @@ pub(super) trait Factor<const V: usize> {
 /// products with `vectors`. If a vector or a factor is not finite, `out` is NaN.
 #[inline(always)]
 pub(super) fn add_rows<F: Factor<V>, const V: usize>(
+    samples: &Samples<'_>,
+    batch: &Batch,
+    vectors: [&[f32]; V],
+    scale: f32,
+    out: &mut [f32],
+) {
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    if wide::add_rows::<F, V>(samples, batch, vectors, scale, out) {
+        return;
+    }
+    add_chunks::<F, V>(samples, batch, vectors, scale, out);
+}
+
+/// The same without named vector operations.
+#[inline(always)]
+fn add_chunks<F: Factor<V>, const V: usize>(
     samples: &Samples<'_>,
     batch: &Batch,
     vectors: [&[f32]; V],

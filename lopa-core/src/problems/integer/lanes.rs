@@ -1,0 +1,221 @@
+//! Sums of bytes times integers in named vector operations of x86: a compiler finds slower ones for these loops.
+
+use core::arch::x86_64::{__m128i, __m256i, __m512i};
+
+use bytemuck::{Pod, Zeroable, cast};
+
+use super::quantised::{BITS, Word};
+use crate::widest;
+
+/// Features of a row that are processed at once.
+pub(super) const PIECE: usize = 64;
+
+/// A piece of a row.
+pub(super) type Bytes = [u8; PIECE];
+
+/// Integers for a piece of a row. Aligned, because an access of 64 bytes would otherwise touch two lines.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct Integers(pub(super) [Word; PIECE]);
+
+/// Sums over parts of a row: a sixteenth of the products each.
+pub(super) type Sums = [i32; 16];
+
+/// Pieces whose products fit 32 bits in each of these sums.
+pub(super) const PIECES: usize = 64;
+
+const _: () = assert!(((PIECES * PIECE / 16) as u64 * 255) << BITS <= i32::MAX as u64);
+
+/// The operations. Sums of integers have no order, so they have the same bits with all vectors.
+pub(super) trait Lanes: Copy {
+    /// Sums over rows, for each feature of a piece.
+    type Tile: Copy;
+
+    const EMPTY: Self::Tile;
+
+    /// Adds bytes times integers to sums.
+    fn multiply<const SIGNED: bool>(self, sums: Sums, row: &Bytes, integers: &Integers) -> Sums;
+
+    /// Adds two rows times their factors.
+    fn add_rows<const SIGNED: bool>(
+        self,
+        tile: Self::Tile,
+        rows: [&Bytes; 2],
+        factors: [Word; 2],
+    ) -> Self::Tile;
+
+    /// The sums in the order of the features.
+    fn in_order(self, tile: Self::Tile) -> [i32; PIECE];
+}
+
+/// Something to compute with these operations. A type instead of a closure, for the reason that
+/// [`Work`](widest::Work) gives.
+pub(super) trait WithLanes {
+    fn run<L: Lanes>(self, lanes: L);
+}
+
+/// Runs `work` with the widest vectors of the processor; false, and nothing is done, if it has none of these.
+#[inline(always)]
+pub(super) fn run<W: WithLanes>(work: W) -> bool {
+    match widest::processor() {
+        pulp::Arch::V4(lanes) => lanes.vectorize(With { work, lanes }),
+        pulp::Arch::V3(lanes) => lanes.vectorize(With { work, lanes }),
+        _ => return false,
+    }
+    true
+}
+
+struct With<W, L> {
+    work: W,
+    lanes: L,
+}
+
+impl<W: WithLanes, L: Lanes> pulp::NullaryFnOnce for With<W, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.work.run(self.lanes);
+    }
+}
+
+/// Two factors as the 16-bit halves of one number.
+#[inline(always)]
+const fn pair([f, g]: [Word; 2]) -> i32 {
+    (f as u16 as u32 | (g as u16 as u32) << 16) as i32
+}
+
+impl Lanes for pulp::x86::V4 {
+    /// Each vector has the sums of four features in a row, out of every sixteen.
+    type Tile = [[i32; 16]; 4];
+
+    const EMPTY: Self::Tile = [[0; 16]; 4];
+
+    #[inline(always)]
+    fn multiply<const SIGNED: bool>(self, sums: Sums, row: &Bytes, integers: &Integers) -> Sums {
+        let bw = self.avx512bw;
+        let [low, high]: [__m256i; 2] = cast(*row);
+        let [first, second]: [__m512i; 2] = cast(integers.0);
+        let (low, high) = if SIGNED {
+            (bw._mm512_cvtepi8_epi16(low), bw._mm512_cvtepi8_epi16(high))
+        } else {
+            (bw._mm512_cvtepu8_epi16(low), bw._mm512_cvtepu8_epi16(high))
+        };
+        let sums = self.avx512f._mm512_add_epi32(cast(sums), bw._mm512_madd_epi16(low, first));
+        cast(self.avx512f._mm512_add_epi32(sums, bw._mm512_madd_epi16(high, second)))
+    }
+
+    #[inline(always)]
+    fn add_rows<const SIGNED: bool>(
+        self,
+        tile: Self::Tile,
+        [a, b]: [&Bytes; 2],
+        factors: [Word; 2],
+    ) -> Self::Tile {
+        let bw = self.avx512bw;
+        let (a, b): (__m512i, __m512i) = (cast(*a), cast(*b));
+        let factors = self.avx512f._mm512_set1_epi32(pair(factors));
+        // The bytes of both rows in turns, and then each of them as 16 bits: with a zero above it, or as the upper half of
+        // what is shifted.
+        let turns = [bw._mm512_unpacklo_epi8(a, b), bw._mm512_unpackhi_epi8(a, b)];
+        let mut next = Self::EMPTY;
+        for j in 0..4 {
+            let turns = turns[j / 2];
+            let above = if SIGNED { turns } else { self.avx512f._mm512_setzero_si512() };
+            let wide = if j % 2 == 0 {
+                bw._mm512_unpacklo_epi8(turns, above)
+            } else {
+                bw._mm512_unpackhi_epi8(turns, above)
+            };
+            let wide = if SIGNED { bw._mm512_srai_epi16::<8>(wide) } else { wide };
+            let products = bw._mm512_madd_epi16(wide, factors);
+            next[j] = cast(self.avx512f._mm512_add_epi32(cast(tile[j]), products));
+        }
+        next
+    }
+
+    #[inline(always)]
+    fn in_order(self, tile: Self::Tile) -> [i32; PIECE] {
+        let f = self.avx512f;
+        let [a, b, c, d]: [__m512i; 4] = cast(tile);
+        let low = [f._mm512_shuffle_i32x4::<0x44>(a, b), f._mm512_shuffle_i32x4::<0x44>(c, d)];
+        let high = [f._mm512_shuffle_i32x4::<0xee>(a, b), f._mm512_shuffle_i32x4::<0xee>(c, d)];
+        cast([
+            f._mm512_shuffle_i32x4::<0x88>(low[0], low[1]),
+            f._mm512_shuffle_i32x4::<0xdd>(low[0], low[1]),
+            f._mm512_shuffle_i32x4::<0x88>(high[0], high[1]),
+            f._mm512_shuffle_i32x4::<0xdd>(high[0], high[1]),
+        ])
+    }
+}
+
+impl Lanes for pulp::x86::V3 {
+    /// The same for each half of a piece.
+    type Tile = [[[i32; 8]; 4]; 2];
+
+    const EMPTY: Self::Tile = [[[0; 8]; 4]; 2];
+
+    #[inline(always)]
+    fn multiply<const SIGNED: bool>(self, sums: Sums, row: &Bytes, integers: &Integers) -> Sums {
+        let avx2 = self.avx2;
+        let parts: [__m128i; 4] = cast(*row);
+        let integers: [__m256i; 4] = cast(integers.0);
+        let mut sums: [__m256i; 2] = cast(sums);
+        for i in 0..4 {
+            let wide = if SIGNED {
+                avx2._mm256_cvtepi8_epi16(parts[i])
+            } else {
+                avx2._mm256_cvtepu8_epi16(parts[i])
+            };
+            let products = avx2._mm256_madd_epi16(wide, integers[i]);
+            sums[i % 2] = avx2._mm256_add_epi32(sums[i % 2], products);
+        }
+        cast(sums)
+    }
+
+    #[inline(always)]
+    fn add_rows<const SIGNED: bool>(
+        self,
+        tile: Self::Tile,
+        [a, b]: [&Bytes; 2],
+        factors: [Word; 2],
+    ) -> Self::Tile {
+        let avx2 = self.avx2;
+        let (a, b): ([__m256i; 2], [__m256i; 2]) = (cast(*a), cast(*b));
+        let factors = self.avx._mm256_set1_epi32(pair(factors));
+        let mut next = Self::EMPTY;
+        for half in 0..2 {
+            let (a, b) = (a[half], b[half]);
+            let turns = [avx2._mm256_unpacklo_epi8(a, b), avx2._mm256_unpackhi_epi8(a, b)];
+            for j in 0..4 {
+                let turns = turns[j / 2];
+                let above = if SIGNED { turns } else { self.avx._mm256_setzero_si256() };
+                let wide = if j % 2 == 0 {
+                    avx2._mm256_unpacklo_epi8(turns, above)
+                } else {
+                    avx2._mm256_unpackhi_epi8(turns, above)
+                };
+                let wide = if SIGNED { avx2._mm256_srai_epi16::<8>(wide) } else { wide };
+                let products = avx2._mm256_madd_epi16(wide, factors);
+                next[half][j] = cast(avx2._mm256_add_epi32(cast(tile[half][j]), products));
+            }
+        }
+        next
+    }
+
+    #[inline(always)]
+    fn in_order(self, tile: Self::Tile) -> [i32; PIECE] {
+        let avx2 = self.avx2;
+        let mut sums = [[0_i32; PIECE / 2]; 2];
+        for half in 0..2 {
+            let [a, b, c, d]: [__m256i; 4] = cast(tile[half]);
+            sums[half] = cast([
+                avx2._mm256_permute2x128_si256::<0x20>(a, b),
+                avx2._mm256_permute2x128_si256::<0x20>(c, d),
+                avx2._mm256_permute2x128_si256::<0x31>(a, b),
+                avx2._mm256_permute2x128_si256::<0x31>(c, d),
+            ]);
+        }
+        cast(sums)
+    }
+}

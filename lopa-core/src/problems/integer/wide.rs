@@ -1,0 +1,394 @@
+//! Sums over the rows of a batch on a host: many features at once, and without the pieces of rows that are zero.
+
+use core::cell::{Cell, OnceCell};
+use core::marker::PhantomData;
+use core::ops::Range;
+use std::vec::Vec;
+
+use super::Factor;
+use super::group::GROUP;
+use super::lanes::{self, Bytes, Integers, Lanes, PIECE, PIECES, Sums, WithLanes};
+use super::quantised::Unit;
+use super::scales::Scales;
+use crate::batch::{Batch, Indices};
+use crate::samples::{Features, Samples};
+use crate::vector::LANES;
+
+/// Rows that are multiplied at once, so that integers are loaded once for all of them.
+const ROWS: usize = 4;
+
+/// Factors that are computed at once: a fixed number, so that the loop is vectorised.
+const BLOCK: usize = 16;
+
+const _: () = assert!(GROUP.is_multiple_of(ROWS) && GROUP.is_multiple_of(BLOCK));
+
+/// Integers whose sum fits 32 bits.
+const CHUNK: usize = 4 * PIECE;
+
+std::thread_local! {
+    /// The integers of all vectors.
+    // Kept, because filling it with zeros for every batch would cost as much as it saves.
+    static INTEGERS: Cell<Vec<Integers>> = const { Cell::new(Vec::new()) };
+}
+
+/// As [`add_rows`](super::add_rows). False, and nothing is done, for features with their own scales, which only chips learn
+/// from, and on processors without the [operations](Lanes).
+#[inline(always)]
+pub(super) fn add_rows<F: Factor<V>, const V: usize>(
+    samples: &Samples<'_>,
+    batch: &Batch,
+    vectors: [&[f32]; V],
+    scale: f32,
+    out: &mut [f32],
+) -> bool {
+    let width = samples.width();
+    let scales = Scales::new(samples.scaling());
+    let (raw, signed) = match samples.features() {
+        Features::U8(raw) => (raw, false),
+        Features::I8(raw) => (bytemuck::cast_slice(raw), true),
+        Features::F32(_) => return false,
+    };
+    let same_width = out.len() == width && vectors.iter().all(|vector| vector.len() == width);
+    if !same_width || matches!(scales, Scales::Each(_)) {
+        return false;
+    }
+    let mut integers = INTEGERS.take();
+    let rows = Rows { samples, raw, pieces: width.div_ceil(PIECE), tail: OnceCell::new() };
+    let share = scale * batch.weight() * scales.scale();
+    let (factor, memory) = (PhantomData::<F>, &mut integers);
+    let work = AddRows { rows: &rows, batch, vectors, factor, scales, share, memory, out };
+    let done =
+        if signed { lanes::run(Of::<_, true>(work)) } else { lanes::run(Of::<_, false>(work)) };
+    INTEGERS.set(integers);
+    done
+}
+
+struct AddRows<'a, F, const V: usize> {
+    rows: &'a Rows<'a>,
+    batch: &'a Batch,
+    vectors: [&'a [f32]; V],
+    factor: PhantomData<F>,
+    scales: Scales<'a>,
+    share: f32,
+    memory: &'a mut Vec<Integers>,
+    out: &'a mut [f32],
+}
+
+/// Work on signed bytes, or on unsigned ones.
+struct Of<W, const SIGNED: bool>(W);
+
+impl<F: Factor<V>, const V: usize, const SIGNED: bool> WithLanes for Of<AddRows<'_, F, V>, SIGNED> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let AddRows { rows, batch, vectors, scales, share, memory, out, .. } = self.0;
+        if batch.is_empty() {
+            return;
+        }
+        let pieces = rows.pieces;
+        memory.resize(pieces * V, Integers([0; PIECE]));
+        let (mut units, mut offsets) = ([0.0; V], [0; V]);
+        for v in 0..V {
+            let Some(unit) = scales.unit(vectors[v]) else { return out.fill(f32::NAN) };
+            units[v] = unit.value() * scales.scale();
+            let own: &mut [[i16; PIECE]] = bytemuck::cast_slice_mut(&mut memory[v * pieces..]);
+            let own = own.as_flattened_mut();
+            for (own, vector) in own.chunks_mut(CHUNK).zip(vectors[v].chunks(CHUNK)) {
+                offsets[v] += scales.quantise(0, vector, unit, own);
+            }
+            // After the end, where the bytes of rows are others.
+            own[vectors[v].len()..pieces * PIECE].fill(0);
+        }
+        let mut integers: [&[Integers]; V] = [&[]; V];
+        for v in 0..V {
+            integers[v] = &memory[v * pieces..][..pieces];
+        }
+        let mut indices = batch.indices();
+        while indices.len() > 0 {
+            let mut group = Group { rows: [&[]; GROUP], len: 0, filled: 0..pieces };
+            // First the labels of the group's rows, then their factors.
+            let mut factors = [0.0; GROUP];
+            group.fill(rows, &mut indices, &mut factors);
+            let products = group.multiply::<L, V, SIGNED>(lanes, integers);
+            let blocks = factors.as_chunks_mut::<BLOCK>().0.iter_mut();
+            for (block, factors) in blocks.take(group.len.div_ceil(BLOCK)).enumerate() {
+                let mut outputs = [[0.0; V]; BLOCK];
+                for v in 0..V {
+                    for i in 0..BLOCK {
+                        let product = products[v][block * BLOCK + i];
+                        outputs[i][v] = scales.finish(product, offsets[v]) * units[v];
+                    }
+                }
+                for i in 0..BLOCK {
+                    factors[i] = F::factor(factors[i], outputs[i]) * share;
+                }
+            }
+            if !group.add_to::<L, SIGNED>(lanes, out, &factors, &scales) {
+                return out.fill(f32::NAN);
+            }
+        }
+    }
+}
+
+/// Rows as pieces. Bytes after the end of a row are those of the next one: they are multiplied by zeros, or their sums are
+/// not used.
+struct Rows<'a> {
+    samples: &'a Samples<'a>,
+    raw: &'a [u8],
+    /// Pieces of a row.
+    pieces: usize,
+    /// A copy of the last rows, with zeros after the end; made only if one of them is needed.
+    tail: OnceCell<Vec<u8>>,
+}
+
+impl Rows<'_> {
+    /// The pieces of a row that exists.
+    #[inline(always)]
+    fn row(&self, index: usize) -> &[Bytes] {
+        let (from, len) = (index * self.samples.width(), self.pieces * PIECE);
+        let row = self.raw.get(from..from + len);
+        row.unwrap_or_else(|| self.row_of_tail(from, len)).as_chunks().0
+    }
+
+    #[cold]
+    fn row_of_tail(&self, from: usize, len: usize) -> &[u8] {
+        let start = self.raw.len().saturating_sub(len);
+        let tail = self.tail.get_or_init(|| {
+            let mut tail = self.raw[start..].to_vec();
+            tail.resize(2 * len, 0);
+            tail
+        });
+        &tail[from - start..][..len]
+    }
+}
+
+/// Some rows of a batch.
+struct Group<'a> {
+    /// The last one is there again, up to a multiple of [`ROWS`].
+    rows: [&'a [Bytes]; GROUP],
+    len: usize,
+    /// The pieces without those that are zero in all rows at the beginning and at the end.
+    filled: Range<usize>,
+}
+
+impl<'a> Group<'a> {
+    /// Adds rows, and writes their labels. Rows beyond the end are left out.
+    #[inline(always)]
+    fn fill(&mut self, rows: &'a Rows<'_>, indices: &mut Indices, labels: &mut [f32; GROUP]) {
+        let samples = rows.samples;
+        let (mut marks, mut marked) = (0, true);
+        for index in indices.take(GROUP) {
+            if index >= samples.len() {
+                continue;
+            }
+            self.rows[self.len] = rows.row(index);
+            labels[self.len] = samples.label(index);
+            self.len += 1;
+            match samples.filled(index) {
+                Some(&[own]) => marks |= own,
+                // Samples with more features than that are rarely images.
+                _ => marked = false,
+            }
+        }
+        if marked {
+            const MARKS: u32 = (PIECE / LANES) as u32;
+            let end = (u64::BITS - marks.leading_zeros()).div_ceil(MARKS);
+            self.filled = (marks.trailing_zeros() / MARKS).min(end) as usize..end as usize;
+        }
+        if let Some(&last) = self.rows[..self.len].last() {
+            self.rows[self.len..].iter_mut().take(ROWS - 1).for_each(|row| *row = last);
+        }
+    }
+
+    /// The scalar products of every row with every vector.
+    #[inline(always)]
+    fn multiply<L: Lanes, const V: usize, const SIGNED: bool>(
+        &self,
+        lanes: L,
+        integers: [&[Integers]; V],
+    ) -> [[i64; GROUP]; V] {
+        let mut products = [[0_i64; GROUP]; V];
+        let blocks = self.rows.as_chunks::<ROWS>().0.iter().take(self.len.div_ceil(ROWS));
+        for (block, rows) in blocks.enumerate() {
+            let mut start = self.filled.start;
+            while start < self.filled.end {
+                let end = self.filled.end.min(start + PIECES);
+                let sums = sums::<L, V, SIGNED>(lanes, *rows, integers, start..end);
+                for v in 0..V {
+                    for r in 0..ROWS {
+                        let sum: i64 = sums[v][r].iter().map(|&sum| i64::from(sum)).sum();
+                        products[v][block * ROWS + r] += sum;
+                    }
+                }
+                start = end;
+            }
+        }
+        products
+    }
+
+    /// Adds every row times its factor; false if one of them is not finite.
+    #[inline(always)]
+    fn add_to<L: Lanes, const SIGNED: bool>(
+        &self,
+        lanes: L,
+        out: &mut [f32],
+        factors: &[f32; GROUP],
+        scales: &Scales<'_>,
+    ) -> bool {
+        let factors = &factors[..self.len];
+        let Some(unit) = Unit::of(factors) else { return false };
+        // Zeros for rows that are there again.
+        let mut integers = [0; GROUP];
+        let mut total = 0;
+        for (integer, &factor) in integers.iter_mut().zip(factors) {
+            *integer = unit.quantise(factor);
+            total += i32::from(*integer);
+        }
+        let offset = scales.common_offset(total).unwrap_or(0);
+        for (piece, out) in out.chunks_mut(PIECE).enumerate() {
+            let tile = self.tile::<L, SIGNED>(lanes, piece, &integers);
+            let sums = lanes.in_order(tile);
+            // A whole piece first, so that its sums stay in registers. Even a sum of zero is added: it makes -0 to +0.
+            if let Some(out) = out.first_chunk_mut::<PIECE>() {
+                for i in 0..PIECE {
+                    out[i] += unit.float(sums[i].wrapping_sub(offset));
+                }
+            } else {
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out += unit.float(sum.wrapping_sub(offset));
+                }
+            }
+        }
+        true
+    }
+
+    /// The sums over rows of factor times byte, for the features of a piece.
+    #[inline(always)]
+    fn tile<L: Lanes, const SIGNED: bool>(
+        &self,
+        lanes: L,
+        piece: usize,
+        integers: &[i16; GROUP],
+    ) -> L::Tile {
+        let mut tile = L::EMPTY;
+        if self.filled.contains(&piece) {
+            let (rows, factors) = (self.rows.as_chunks::<2>().0, integers.as_chunks::<2>().0);
+            for (&[a, b], &factors) in rows.iter().zip(factors).take(self.len.div_ceil(2)) {
+                if let (Some(a), Some(b)) = (a.get(piece), b.get(piece)) {
+                    tile = lanes.add_rows::<SIGNED>(tile, [a, b], factors);
+                }
+            }
+        }
+        tile
+    }
+}
+
+/// The sums of bytes times integers of some rows, for some pieces.
+#[inline(always)]
+fn sums<L: Lanes, const V: usize, const SIGNED: bool>(
+    lanes: L,
+    mut rows: [&[Bytes]; ROWS],
+    mut integers: [&[Integers]; V],
+    pieces: Range<usize>,
+) -> [[Sums; ROWS]; V] {
+    let len = pieces.len();
+    // All of one length, so that no index has to be checked.
+    for row in &mut rows {
+        *row = &row[pieces.clone()][..len];
+    }
+    for integers in &mut integers {
+        *integers = &integers[pieces.clone()][..len];
+    }
+    let mut sums = [[[0; 16]; ROWS]; V];
+    for i in 0..len {
+        for r in 0..ROWS {
+            for v in 0..V {
+                sums[v][r] = lanes.multiply::<SIGNED>(sums[v][r], &rows[r][i], &integers[v][i]);
+            }
+        }
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Sampler;
+    use crate::draw::Purpose;
+    use crate::problems::integer::add_chunks;
+    use crate::samples::{Arithmetic, Labels};
+    use crate::vector::limit_vectors;
+
+    /// It depends on everything.
+    struct Mixed;
+
+    impl Factor<2> for Mixed {
+        fn factor(label: f32, [a, b]: [f32; 2]) -> f32 {
+            (label + a) * 0.5 - b
+        }
+    }
+
+    const ROWS: usize = 41;
+
+    fn batches() -> impl Iterator<Item = Batch> {
+        let drawn = [1, 3, 8, 33, 70].map(|size: u32| {
+            // Some are beyond the end.
+            let sampler = Sampler::drawn(3, 1, size.try_into().unwrap());
+            sampler.batch(0, Purpose::INNER_GRADIENT, ROWS + 2)
+        });
+        drawn.into_iter().chain([Batch::full(ROWS), Batch::full(0)])
+    }
+
+    /// Compares the bits of all batches with those of the loops for chips; returns how many were compared.
+    fn compare(samples: &Samples<'_>) -> u32 {
+        let number = |i: usize| ((i * 7_919 % 1_009) as f32 - 504.0) / 504.0;
+        let a: Vec<f32> = (0..samples.width()).map(number).collect();
+        let b: Vec<f32> = (0..samples.width()).map(|i| 0.01 * number(i + 500)).collect();
+        let mut compared = 0;
+        for batch in batches() {
+            // A sum of zero is added to -0.
+            let [mut out, mut want] = [(); 2].map(|()| vec![-0.0_f32; samples.width()]);
+            let done = add_rows::<Mixed, 2>(samples, &batch, [&a, &b], -0.7, &mut out);
+            add_chunks::<Mixed, 2>(samples, &batch, [&a, &b], -0.7, &mut want);
+            let bits = |a: &[f32]| a.iter().map(|a| a.to_bits()).collect::<Vec<_>>();
+            if done {
+                let (width, len) = (samples.width(), batch.len());
+                assert_eq!(bits(&out), bits(&want), "{width} features, {len} samples");
+                compared += 1;
+            }
+        }
+        compared
+    }
+
+    #[test]
+    fn named_operations_have_the_bits_of_plain_loops() {
+        let labels: Vec<f32> = (0..ROWS).map(|i| i as f32 * 0.1 - 2.0).collect();
+        for most_bits in [u32::MAX, 256] {
+            let expected = if limit_vectors(most_bits) >= 256 { 7 } else { 0 };
+            for width in [1, 8, 15, 16, 63, 64, 65, 301, 784, 1_030, 4_500] {
+                // The first and the last features are zero in all rows, and some others in some rows.
+                let byte = |i: usize| match i % width {
+                    at if at * 5 < width || at * 6 > width * 5 => 0,
+                    at if (i / width + at / 16).is_multiple_of(3) => 0,
+                    _ => (i * i % 256) as u8,
+                };
+                let mixed: Vec<u8> = (0..ROWS * width).map(byte).collect();
+                // The largest sums.
+                for bytes in [mixed, vec![255; ROWS * width], vec![0; ROWS * width]] {
+                    let signed: &[i8] = bytemuck::cast_slice(&bytes);
+                    for features in [Features::U8(&bytes), Features::I8(signed)] {
+                        for offset in [0.0, 3.25, -1_024.0] {
+                            let samples = Samples::new(features, width, Labels::Real(&labels));
+                            let samples = samples.unwrap().scaled(1.0 / 255.0, offset).unwrap();
+                            let samples = samples.computed_in(Arithmetic::Integer).unwrap();
+                            assert_eq!(compare(&samples), expected);
+                            let mut marks = vec![0; Samples::marks(ROWS, width)];
+                            samples.mark(&mut marks);
+                            assert_eq!(compare(&samples.marked(&marks).unwrap()), expected);
+                        }
+                    }
+                }
+            }
+        }
+        limit_vectors(u32::MAX);
+    }
+}
