@@ -11,6 +11,8 @@ mod filled;
 #[cfg(feature = "simd")]
 mod many;
 mod row;
+#[cfg(feature = "simd")]
+mod short;
 
 pub(crate) use block::{BLOCK, Block, Room};
 pub use row::Row;
@@ -52,6 +54,7 @@ impl<'a> Features<'a> {
         self.len() == 0
     }
 
+    #[inline]
     fn cut(self, from: usize, to: usize) -> Option<Self> {
         Some(match self {
             Self::U8(raw) => Self::U8(raw.get(from..to)?),

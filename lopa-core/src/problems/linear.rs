@@ -1,5 +1,8 @@
 //! The loss of a linear model over a batch, with its first and second derivative.
 
+#[cfg(feature = "simd")]
+mod short;
+
 use core::array;
 use core::marker::PhantomData;
 
@@ -243,6 +246,10 @@ fn add_rows<F: Factor<V>, const V: usize>(
     share: f32,
     out: &mut [f32],
 ) {
+    #[cfg(feature = "simd")]
+    if samples.is_short() {
+        return short::add_rows::<F, V>(samples, batch, vectors, share, out);
+    }
     Room::lend(samples.width(), |room| {
         let factor = PhantomData::<F>;
         widest::run(AddRows { samples, batch, vectors, share, room, out, factor });

@@ -109,6 +109,10 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
     }
 
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
+        #[cfg(feature = "simd")]
+        for samples in [&self.train, &self.validation] {
+            samples.fetch_small();
+        }
         #[cfg(feature = "integer")]
         if self.train.arithmetic() == Arithmetic::Integer {
             return crate::fixed::twice_exp_all(self.base, x, workspace);

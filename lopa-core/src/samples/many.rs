@@ -46,7 +46,7 @@ impl Samples<'_> {
 }
 
 #[inline(always)]
-fn fetch<T: Copy + Into<f32>>(raw: &[T]) {
+pub(super) fn fetch<T: Copy + Into<f32>>(raw: &[T]) {
     const LINE: usize = 64;
     for &first in raw.iter().step_by(LINE / size_of::<T>()) {
         core::hint::black_box(first);

@@ -92,13 +92,17 @@ pub(crate) fn dots<T: Copy, const V: usize, const KEEP: bool>(
     }
     if !len.is_multiple_of(LANES) && places.last() == Some(&(len / LANES)) {
         // Zeros after the end, which again change nothing.
+        let mut vectors = [[0.0; LANES]; V];
+        for v in 0..V {
+            vectors[v] = padded(vectors_rest[v], |a| a);
+        }
         for b in 0..ROWS {
             let row = padded(rows_rest[b], &value);
             if KEEP && let Some(kept) = values.get_mut(places.len() - 1) {
                 kept.0[b] = row;
             }
             for v in 0..V {
-                lanes[b][v] = add_products(lanes[b][v], row, padded(vectors_rest[v], |a| a));
+                lanes[b][v] = add_products(lanes[b][v], row, vectors[v]);
             }
         }
     }
@@ -187,11 +191,22 @@ pub(crate) fn add_rows<T: Copy>(
         }
         *out = sums;
     }
-    for (i, out) in out_rest.iter_mut().enumerate() {
+    if !out_rest.is_empty() {
+        let mut sums = padded(out_rest, |a| a);
         for b in 0..ROWS {
-            *out += factors[b] * value(rows_rest[b][i]);
+            sums = add_scaled(sums, factors[b], padded(rows_rest[b], &value));
         }
+        out_rest.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
     }
+}
+
+/// One step of every lane, for one factor.
+#[inline(always)]
+pub(crate) fn add_scaled(mut sums: [f32; LANES], factor: f32, a: [f32; LANES]) -> [f32; LANES] {
+    for i in 0..LANES {
+        sums[i] += factor * a[i];
+    }
+    sums
 }
 
 /// The sums of `value(row[i]) * vector[i]` for each vector, each as [`reduce`](super::reduce) computes it, in one pass.
@@ -222,18 +237,61 @@ pub(crate) fn dots_of_row<T: Copy, const V: usize>(
     sums
 }
 
-/// The values of a chunk that ends early, and zeros.
+/// The values of a chunk that may end early, and zeros.
+// In parts of fixed sizes at fixed places: those that are written one by one would be waited for when all are read at once.
 #[inline(always)]
-pub(super) fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
+pub(crate) fn padded<T: Copy>(rest: &[T], value: impl Fn(T) -> f32) -> [f32; LANES] {
     let mut chunk = [0.0; LANES];
-    chunk.iter_mut().zip(rest).for_each(|(place, &a)| *place = value(a));
+    match (rest.first_chunk::<LANES>(), rest.split_first_chunk::<8>()) {
+        (Some(all), _) => set(&mut chunk, 0, all, &value),
+        (None, Some((eight, rest))) => {
+            set(&mut chunk, 0, eight, &value);
+            pad_four(&mut chunk, 8, rest, &value);
+        }
+        (None, None) => pad_four(&mut chunk, 0, rest, &value),
+    }
     chunk
+}
+
+/// At most seven values from `at` on.
+#[inline(always)]
+fn pad_four<T: Copy>(chunk: &mut [f32; LANES], at: usize, rest: &[T], value: &impl Fn(T) -> f32) {
+    match rest.split_first_chunk::<4>() {
+        Some((four, rest)) => {
+            set(chunk, at, four, value);
+            pad_two(chunk, at + 4, rest, value);
+        }
+        None => pad_two(chunk, at, rest, value),
+    }
+}
+
+/// At most three values from `at` on.
+#[inline(always)]
+fn pad_two<T: Copy>(chunk: &mut [f32; LANES], at: usize, rest: &[T], value: &impl Fn(T) -> f32) {
+    match *rest {
+        [] => {}
+        [a] => set(chunk, at, &[a], value),
+        [a, b] => set(chunk, at, &[a, b], value),
+        [a, b, c, ..] => set(chunk, at, &[a, b, c], value),
+    }
+}
+
+#[inline(always)]
+fn set<T: Copy, const N: usize>(
+    chunk: &mut [f32; LANES],
+    at: usize,
+    raw: &[T; N],
+    value: &impl Fn(T) -> f32,
+) {
+    for i in 0..N {
+        chunk[at + i] = value(raw[i]);
+    }
 }
 
 /// One step of every lane. A function of its own, so that it becomes one vector operation before the loops around it are
 /// unrolled.
 #[inline(always)]
-pub(super) fn add_products(
+pub(crate) fn add_products(
     mut lanes: [f32; LANES],
     a: [f32; LANES],
     b: [f32; LANES],
