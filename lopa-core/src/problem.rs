@@ -92,7 +92,7 @@
 //! ```
 
 use crate::batch::Batch;
-use crate::samples::{Arithmetic, LabelKind, Row};
+use crate::samples::{Arithmetic, LabelKind, Row, Samples};
 
 /// The sizes of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,6 +229,20 @@ pub trait Predict: Problem {
     /// The predicted label, in the form of [`Samples::label`](crate::samples::Samples::label): -1 or +1, the class, or the
     /// value.
     fn predict(&self, at: Point<'_>, row: Row<'_>, workspace: &mut [f32]) -> f32;
+
+    /// Calls `each` with the number and the predicted label of every sample, in order. A host may compute many at once, with
+    /// the same bits.
+    fn predict_all(
+        &self,
+        at: Point<'_>,
+        samples: &Samples<'_>,
+        workspace: &mut [f32],
+        each: &mut dyn FnMut(usize, f32),
+    ) {
+        for index in 0..samples.len() {
+            each(index, self.predict(at, samples.row(index), workspace));
+        }
+    }
 }
 
 #[rustfmt::skip]
@@ -274,6 +288,15 @@ impl<P: Problem + ?Sized> Problem for &P {
 impl<P: Predict + ?Sized> Predict for &P {
     fn predict(&self, at: Point<'_>, row: Row<'_>, workspace: &mut [f32]) -> f32 {
         (**self).predict(at, row, workspace)
+    }
+    fn predict_all(
+        &self,
+        at: Point<'_>,
+        samples: &Samples<'_>,
+        workspace: &mut [f32],
+        each: &mut dyn FnMut(usize, f32),
+    ) {
+        (**self).predict_all(at, samples, workspace, each);
     }
 }
 

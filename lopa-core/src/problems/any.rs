@@ -163,4 +163,23 @@ impl<'a> AnyProblem<'a> {
             Self::Quadratic(_) => return None,
         })
     }
+
+    /// Calls `each` with the number and the predicted label of every sample, in order; `None` for a quadratic.
+    pub fn predict_all(
+        &self,
+        at: Point<'_>,
+        samples: &Samples<'_>,
+        workspace: &mut [f32],
+        each: &mut dyn FnMut(usize, f32),
+    ) -> Option<()> {
+        match self {
+            Self::Logistic(p) => p.predict_all(at, samples, workspace, each),
+            Self::Ridge(p) => p.predict_all(at, samples, workspace, each),
+            Self::SharedLayer(p) => p.predict_all(at, samples, workspace, each),
+            Self::MetaLogistic(p) => p.predict_all(at, samples, workspace, each),
+            Self::MetaSquared(p) => p.predict_all(at, samples, workspace, each),
+            Self::Quadratic(_) => return None,
+        }
+        Some(())
+    }
 }

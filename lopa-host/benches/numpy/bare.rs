@@ -71,8 +71,11 @@ fn rounds<P: Problem + Predict + Send + Sync>(
     let mut right = 0.0;
     for node in network.nodes() {
         let at = Point { x: node.state().x, theta: node.state().theta };
-        let predict = |row| Some(node.problem().predict(at, row, &mut workspace));
-        right += metrics::accuracy(test, predict).unwrap_or(0.0);
+        right += metrics::accuracy(test, |each| {
+            node.problem().predict_all(at, test, &mut workspace, each);
+            Some(())
+        })
+        .unwrap_or(0.0);
     }
     let nodes = f64::from(job.network.nodes);
     Ok(Measured { time: 1e6 * typical(times) / nodes, accuracy: right / nodes })

@@ -261,7 +261,7 @@ fn own(
             Metric::ValidationAccuracy => samples?.validation,
             _ => samples?.test?,
         };
-        accuracy(&set, |row| problem.predict(at, row, workspace))
+        accuracy(&set, |each| problem.predict_all(at, &set, workspace, each))
     })
 }
 

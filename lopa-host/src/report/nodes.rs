@@ -35,7 +35,8 @@ pub fn node_accuracies(results: &Results<'_>) -> Option<Figure> {
         let at = Point { x: node.x, theta: node.theta };
         let mut workspace = vec![0.0; node.problem.dimensions().workspace];
         node.problem.prepare(at.x, &mut workspace);
-        let value = accuracy(&test, |row| node.problem.predict(at, row, &mut workspace))?;
+        let value =
+            accuracy(&test, |each| node.problem.predict_all(at, &test, &mut workspace, each))?;
         let name = shard.owner().map_or_else(String::new, |owner| format!(" {owner}"));
         Some((format!("node {}{name}", node.id), value))
     };

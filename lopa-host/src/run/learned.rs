@@ -216,7 +216,9 @@ impl Prepared {
             problem.prepare(x, &mut workspace);
             let batch = Batch::full(problem.population().outer);
             losses.push(f64::from(problem.outer_loss(at, &batch, &mut workspace)));
-            nodes.extend(accuracy(&test, |row| problem.predict(at, row, &mut workspace)));
+            nodes.extend(accuracy(&test, |each| {
+                problem.predict_all(at, &test, &mut workspace, each)
+            }));
         }
         let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
         let (accuracy, loss) = (mean(&nodes), mean(&losses));

@@ -26,11 +26,17 @@ pub(super) fn cross_entropy(pass: Pass<'_>, _: &mut [f32]) -> f32 {
     sum.value() * pass.batch.weight()
 }
 
+/// Calls `each` with the number of every sample and the class of its largest logit.
+pub(super) fn classify(pass: Pass<'_>, each: &mut dyn FnMut(usize, f32)) {
+    pass.run(Goal::Classes(each));
+}
+
 /// What is computed from a batch.
 enum Goal<'o> {
     Head { share: f32, out: &'o mut [f32] },
     Layer { share: f32, out: &'o mut [f32] },
     Loss(&'o mut CompensatedSum),
+    Classes(&'o mut dyn FnMut(usize, f32)),
 }
 
 impl Pass<'_> {
@@ -45,14 +51,14 @@ impl Pass<'_> {
 }
 
 /// Goes through a batch in groups of as many samples as a [`Matrix`] holds.
-struct Groups<'a, 'o> {
+struct Groups<'a, 'g, 'o> {
     pass: Pass<'a>,
-    goal: Goal<'o>,
+    goal: Goal<'g>,
     matrix: &'o mut Matrix,
     columns: &'o mut [Column],
 }
 
-impl WithSimd for Groups<'_, '_> {
+impl WithSimd for Groups<'_, '_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -84,6 +90,11 @@ impl WithSimd for Groups<'_, '_> {
             group.logits();
             match &mut goal {
                 Goal::Loss(sum) => group.add_losses(sum),
+                Goal::Classes(each) => {
+                    for (b, &index) in chosen.iter().enumerate() {
+                        each(index, group.largest(b) as f32);
+                    }
+                }
                 Goal::Head { share, out } => {
                     group.coefficients();
                     group.add_to_head(*share, out);
@@ -156,6 +167,18 @@ impl Group<'_, '_> {
             (*tops.lanes_mut(at), *totals.lanes_mut(at)) = (top, total);
         }
         (tops, totals)
+    }
+
+    /// The class of a sample's largest logit, the first of equal ones.
+    fn largest(&self, b: usize) -> usize {
+        let mut best = (0, f32::NEG_INFINITY);
+        for (class, logits) in self.output.iter().enumerate() {
+            let logit = logits.0.get(b).copied().unwrap_or(f32::NEG_INFINITY);
+            if logit > best.1 {
+                best = (class, logit);
+            }
+        }
+        best.0
     }
 
     #[inline(always)]
@@ -356,7 +379,7 @@ mod tests {
     use super::*;
     use crate::batch::Batch;
     use crate::draw::{Draws, Purpose, Stream};
-    use crate::problem::Point;
+    use crate::problem::{Point, Predict};
     use crate::samples::{Features, Labels, Samples, Scale};
 
     const SAMPLES: usize = 90;
@@ -379,6 +402,13 @@ mod tests {
             (floats(&mut stream, n), floats(&mut stream, p), floats(&mut stream, p));
         let at = Point { x: &x, theta: &theta };
         let mut workspace = vec![0.0; SharedLayer::workspace(hidden, classes)];
+        let mut numbers = 0..samples.len();
+        model.predict_all(at, &samples, &mut vec![0.0; workspace.len()], &mut |index, class| {
+            assert_eq!(Some(index), numbers.next());
+            let one = model.predict(at, samples.row(index), &mut workspace);
+            assert!(class.to_bits() == one.to_bits(), "sample {index}: {class} instead of {one}");
+        });
+        assert_eq!(numbers.next(), None);
         for size in [1, 15, 16, 17, 64, 65, 131] {
             let batch = Batch::drawn(stream.clone(), size.try_into().unwrap(), SAMPLES);
             let pass = Pass::new(&model, &samples, &batch, at);

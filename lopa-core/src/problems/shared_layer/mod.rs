@@ -267,4 +267,24 @@ impl Predict for SharedLayer<'_> {
         }
         best.0 as f32
     }
+
+    #[cfg(feature = "simd")]
+    fn predict_all(
+        &self,
+        at: Point<'_>,
+        samples: &Samples<'_>,
+        workspace: &mut [f32],
+        each: &mut dyn FnMut(usize, f32),
+    ) {
+        // Groups of samples are made for those of this problem's own form.
+        let alike = samples.width() == self.train.width()
+            && samples.labels().kind() == LabelKind::Class
+            && samples.arithmetic() == Arithmetic::Float;
+        if alike {
+            return many::classify(Pass::new(self, samples, &Batch::full(samples.len()), at), each);
+        }
+        for index in 0..samples.len() {
+            each(index, self.predict(at, samples.row(index), workspace));
+        }
+    }
 }
