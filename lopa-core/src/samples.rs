@@ -9,12 +9,16 @@ mod block;
 mod each;
 mod filled;
 #[cfg(feature = "simd")]
+mod lists;
+#[cfg(feature = "simd")]
 mod many;
 mod row;
 #[cfg(feature = "simd")]
 mod short;
 
 pub(crate) use block::{BLOCK, Block, Room};
+#[cfg(feature = "simd")]
+pub use lists::Lists;
 pub use row::Row;
 
 pub use arithmetic::Arithmetic;
@@ -265,6 +269,9 @@ pub struct Samples<'a> {
     /// Marks of chunks with anything but zeros: see [`Samples::marked`]; empty if there are none.
     #[cfg(feature = "simd")]
     filled: &'a [u64],
+    /// Lists of what is not zero: see [`Samples::listed`].
+    #[cfg(feature = "simd")]
+    lists: Option<&'a Lists>,
     arithmetic: Arithmetic,
 }
 
@@ -310,6 +317,8 @@ impl<'a> Samples<'a> {
             scaling,
             #[cfg(feature = "simd")]
             filled: &[],
+            #[cfg(feature = "simd")]
+            lists: None,
             arithmetic,
         })
     }

@@ -10,6 +10,10 @@ pub(crate) mod matrix;
 pub(crate) mod narrow;
 mod number;
 pub(crate) mod soft;
+#[cfg(feature = "simd")]
+pub(crate) mod sparse;
+#[cfg(feature = "simd")]
+mod turn;
 mod update;
 #[cfg(feature = "simd")]
 pub(crate) mod wide;

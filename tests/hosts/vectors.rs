@@ -31,7 +31,8 @@ fn the_width_of_vectors_changes_no_bit() {
         let steps: Measure<'_> = &mut |step| (0..STEPS).for_each(|_| step());
         let mut hashes: Vec<(&str, u64)> =
             benchmarks.iter().map(|&(name, run)| (name, run(steps).hash)).collect();
-        hashes.push(("shared layer of images", layer_of_images()));
+        hashes.push(("shared layer of images", layer_of_images(false)));
+        assert_eq!(layer_of_images(true), layer_of_images(false), "with lists, {bits} bits");
         hashes
     });
     limit_vectors(u32::MAX);
@@ -45,8 +46,8 @@ fn the_width_of_vectors_changes_no_bit() {
     }
 }
 
-/// 784-9-10 with marks, batches of 70: one whole group of rows and a part.
-fn layer_of_images() -> u64 {
+/// 784-9-10 with marks or with lists, batches of 70: one whole group of rows and a part.
+fn layer_of_images(listed: bool) -> u64 {
     const HIDDEN: usize = 9;
     const CLASSES: usize = 10;
     const SAMPLES: usize = 90;
@@ -64,7 +65,8 @@ fn layer_of_images() -> u64 {
     let samples = samples.and_then(|samples| samples.scaled(1.0 / 255.0, 0.0)).unwrap();
     let mut marks = vec![0; Samples::marks(SAMPLES, PIXEL_COUNT)];
     samples.mark(&mut marks);
-    let samples = samples.marked(&marks).unwrap();
+    let lists = samples.lists().unwrap();
+    let samples = if listed { samples.listed(&lists) } else { samples.marked(&marks) }.unwrap();
     let problem = SharedLayer::new(samples, samples, HIDDEN, CLASSES, 0.01).unwrap();
     const W: usize = SharedLayer::workspace(HIDDEN, CLASSES);
     let mut measure = |step: &mut dyn FnMut()| (0..10).for_each(|_| step());

@@ -80,9 +80,11 @@ impl<'a> Samples<'a> {
         let _ = marks;
     }
 
-    /// Leaves the marks out again, for samples that are read in another way.
+    /// Leaves marks and lists out again, for samples that are read in another way.
     pub(super) const fn forget_marks(&mut self) {
         self.remember(&[]);
+        #[cfg(feature = "simd")]
+        self.forget_lists();
     }
 
     /// Which chunks of a row are marked; `None` if samples have no marks.

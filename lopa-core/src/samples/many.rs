@@ -1,12 +1,27 @@
 //! Many rows at once, for problems that multiply each of them with many vectors.
 
 use super::{Features, Samples, Scale, Scaling, minus};
+use crate::vector::LANES;
 use crate::vector::matrix::Matrix;
 
+/// From how many vectors on lists pay: they are used for as many at once as there are lanes.
+const LISTED: usize = LANES / 2;
+
 impl Samples<'_> {
+    /// The same samples as they are read for products with so many vectors.
+    pub(crate) const fn for_products(mut self, vectors: usize) -> Self {
+        if vectors < LISTED {
+            self.forget_lists();
+        }
+        self
+    }
+
     /// Adds a sample's features to a matrix; they are still to be multiplied by the [common scale](Samples::common_scale).
     #[inline(always)]
     pub(crate) fn push_to(&self, matrix: &mut Matrix, index: usize) {
+        if self.push_list_to(matrix, index) {
+            return;
+        }
         let (row, marks) = (self.row(index), self.filled(index));
         match (self.scaling, row.raw) {
             (Scaling::Common { offset, .. }, Features::U8(raw)) => {
@@ -29,6 +44,9 @@ impl Samples<'_> {
     /// row would wait for the one before.
     #[inline(always)]
     pub(crate) fn fetch(&self, index: usize) {
+        if let Some(list) = self.list(index) {
+            return fetch(list);
+        }
         match self.row(index).raw {
             Features::U8(raw) => fetch(raw),
             Features::I8(raw) => fetch(raw),
@@ -46,7 +64,7 @@ impl Samples<'_> {
 }
 
 #[inline(always)]
-pub(super) fn fetch<T: Copy + Into<f32>>(raw: &[T]) {
+pub(super) fn fetch<T: Copy>(raw: &[T]) {
     const LINE: usize = 64;
     for &first in raw.iter().step_by(LINE / size_of::<T>()) {
         core::hint::black_box(first);

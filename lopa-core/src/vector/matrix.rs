@@ -4,6 +4,7 @@ use core::array;
 use core::cell::Cell;
 use std::vec::Vec;
 
+use super::sparse::{GROUPS, Lists};
 use super::wide::padded;
 use super::{LANES, add_lanes};
 use crate::widest::Simd;
@@ -39,7 +40,11 @@ impl Column {
 /// A part of a row.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Chunk([f32; LANES]);
+pub(super) struct Chunk(pub(super) [f32; LANES]);
+
+impl Chunk {
+    pub(super) const ZERO: Self = Self([0.0; LANES]);
+}
 
 /// At most [`ROWS`] rows of floats. Chunks that are zero are left out: they would add +0 or -0 to sums that are never -0,
 /// which changes nothing.
@@ -54,6 +59,8 @@ pub(crate) struct Matrix {
     of_chunks: Vec<u64>,
     /// The vectors that are used at once, chunk by chunk.
     tile: Vec<Chunk>,
+    /// The rows instead, if they are listed.
+    lists: Lists,
     /// Memory for what is computed from the rows.
     columns: Vec<Column>,
 }
@@ -85,6 +92,7 @@ impl Matrix {
     /// Forgets all rows.
     pub(crate) fn clear(&mut self) {
         self.rows = 0;
+        self.lists.clear();
         self.of_rows.clear();
         self.of_chunks.clear();
         self.of_chunks.resize(self.chunks(), 0);
@@ -123,7 +131,7 @@ impl Matrix {
             None => u64::MAX,
         }));
         if self.values.len() < from + self.stride() {
-            self.values.resize(from + self.stride(), Chunk([0.0; LANES]));
+            self.values.resize(from + self.stride(), Chunk::ZERO);
         }
         let own = &mut self.values[from..];
         for (word, &marks) in self.of_rows[first..].iter().enumerate() {
@@ -153,6 +161,17 @@ impl Matrix {
         self.rows += 1;
     }
 
+    /// Adds a row as [`Lists::push`] does. All rows must be listed, or none.
+    #[inline(always)]
+    pub(crate) fn push_list(
+        &mut self,
+        lens: &[u16; GROUPS],
+        entries: &[u16],
+        value: impl Fn(u16) -> f32,
+    ) {
+        self.lists.push(lens, entries, value);
+    }
+
     /// `scale` times the scalar products of each vector with every row: one column for each of the `vectors`, which follow
     /// one another. Each sum is the one that [`reduce`](super::reduce) computes.
     #[inline(always)]
@@ -163,6 +182,9 @@ impl Matrix {
         scale: f32,
         out: &mut [Column],
     ) {
+        if !self.lists.is_empty() {
+            return self.lists.dots(simd, self.width, vectors, scale, out);
+        }
         let (tiles, rest) = out.as_chunks_mut::<VECTORS>();
         let split = (tiles.len() * VECTORS * self.width).min(vectors.len());
         let (tiled, single) = vectors.split_at(split);
@@ -225,7 +247,7 @@ impl Matrix {
     #[inline(always)]
     fn pack<const V: usize>(&mut self, vectors: &[f32]) {
         let chunks = self.chunks();
-        self.tile.resize(chunks * V, Chunk([0.0; LANES]));
+        self.tile.resize(chunks * V, Chunk::ZERO);
         for (v, vector) in vectors.chunks_exact(self.width).enumerate() {
             let (whole, rest) = vector.as_chunks();
             for (chunk, whole) in whole.iter().enumerate() {
@@ -240,7 +262,10 @@ impl Matrix {
     /// `vector += factor * row` for each vector, row after row: `out` has the vectors one after the other, `factors` a column
     /// for each of them.
     #[inline(always)]
-    pub(crate) fn add<S: Simd>(&self, simd: S, factors: &[Column], out: &mut [f32]) {
+    pub(crate) fn add<S: Simd>(&mut self, simd: S, factors: &[Column], out: &mut [f32]) {
+        if !self.lists.is_empty() {
+            return self.lists.add(simd, self.width, factors, out);
+        }
         let (tiles, rest) = factors.as_chunks::<VECTORS>();
         let split = (tiles.len() * VECTORS * self.width).min(out.len());
         let (tiled, single) = out.split_at_mut(split);
@@ -307,7 +332,7 @@ impl Matrix {
 
 /// The values of a whole chunk. A function of its own, so that it becomes vector operations before it is part of a loop.
 #[inline(always)]
-fn converted<T: Copy>(
+pub(super) fn converted<T: Copy>(
     at: usize,
     raw: &[T; LANES],
     value: &impl Fn(usize, T) -> f32,
@@ -321,11 +346,11 @@ fn converted<T: Copy>(
 
 /// A chunk as vectors of the machine.
 #[inline(always)]
-fn parts<S: Simd>(chunk: &[f32; LANES]) -> &[S::f32s] {
+pub(crate) fn parts<S: Simd>(chunk: &[f32; LANES]) -> &[S::f32s] {
     bytemuck::cast_slice(chunk)
 }
 
 #[inline(always)]
-fn parts_mut<S: Simd>(chunk: &mut [f32; LANES]) -> &mut [S::f32s] {
+pub(crate) fn parts_mut<S: Simd>(chunk: &mut [f32; LANES]) -> &mut [S::f32s] {
     bytemuck::cast_slice_mut(chunk)
 }

@@ -99,7 +99,7 @@ samples = 12000
 validation = "same"
 "#,
         learned: 0.8,
-        promised: [1.8, 1.2],
+        promised: [2.7, 1.8],
         in_integers: None,
     },
 ];

@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::{Pass, SharedLayer};
 use crate::math;
 use crate::problems::{rows, rows_mut};
-use crate::vector::matrix::{Column, Matrix, ROWS};
+use crate::vector::matrix::{Column, Matrix, ROWS, parts, parts_mut};
 use crate::vector::{CompensatedSum, LANES};
 use crate::widest::{self, Simd, WithSimd};
 
@@ -67,6 +67,7 @@ impl WithSimd for Groups<'_, '_, '_> {
         let (hidden, columns) = columns.split_at_mut(pass.model.hidden);
         let (factors, columns) = columns.split_at_mut(pass.model.hidden);
         let (output, change) = columns.split_at_mut(pass.model.classes);
+        let samples = pass.samples.for_products(pass.model.hidden);
         let mut indices = pass.batch.indices();
         loop {
             let (mut chosen, mut classes, mut count) = ([0; ROWS], [0; ROWS], 0);
@@ -78,16 +79,16 @@ impl WithSimd for Groups<'_, '_, '_> {
             if chosen.is_empty() {
                 return;
             }
-            chosen.iter().for_each(|&index| pass.samples.fetch(index));
+            chosen.iter().for_each(|&index| samples.fetch(index));
             matrix.clear();
             for (class, &index) in classes.iter_mut().zip(chosen) {
-                pass.samples.push_to(matrix, index);
-                *class = pass.samples.class(index);
+                samples.push_to(matrix, index);
+                *class = samples.class(index);
             }
             let classes = &classes[..count];
             let mut group = Group { pass, classes, hidden, output, change };
             group.activate(simd, matrix);
-            group.logits();
+            group.logits(simd);
             match &mut goal {
                 Goal::Loss(sum) => group.add_losses(sum),
                 Goal::Classes(each) => {
@@ -96,11 +97,11 @@ impl WithSimd for Groups<'_, '_, '_> {
                     }
                 }
                 Goal::Head { share, out } => {
-                    group.coefficients();
+                    group.coefficients(simd);
                     group.add_to_head(*share, out);
                 }
                 Goal::Layer { share, out } => {
-                    group.coefficients();
+                    group.coefficients(simd);
                     group.add_to_layer(simd, *share, matrix, factors, out);
                 }
             }
@@ -139,9 +140,9 @@ impl Group<'_, '_> {
     }
 
     #[inline(always)]
-    fn logits(&mut self) {
+    fn logits<S: Simd>(&mut self, simd: S) {
         let theta = self.pass.model.head(self.pass.at.theta);
-        through(theta, self.vectors(), self.hidden, self.output);
+        through(simd, theta, self.vectors(), self.hidden, self.output);
     }
 
     /// Replaces logits with probabilities. Returns each sample's largest logit, and the total of its exponentials.
@@ -195,17 +196,21 @@ impl Group<'_, '_> {
 
     /// Turns logits into residuals and, with v, fills the change of π along it.
     #[inline(always)]
-    fn coefficients(&mut self) {
+    fn coefficients<S: Simd>(&mut self, simd: S) {
         self.softmax();
         if let Some(v) = self.pass.v {
             // π ∘ (q - ⟨π, q⟩) for a change q of the logits.
             let v = self.pass.model.head(v);
-            through(v, self.vectors(), self.hidden, self.change);
+            through(simd, v, self.vectors(), self.hidden, self.change);
             for at in self.vectors() {
-                let mean = sum_in_lanes(self.output.len(), |class| {
-                    let (pi, q) = (self.output[class].lanes(at), self.change[class].lanes(at));
-                    each(|i| pi[i] * q[i])
-                });
+                let mut mean = [0.0; LANES];
+                for part in 0..LANES / S::F32_LANES {
+                    let of = |column: &Column| parts::<S>(column.lanes(at))[part];
+                    parts_mut::<S>(&mut mean)[part] =
+                        sum_in_lanes(simd, self.output.len(), |class| {
+                            simd.mul_f32s(of(&self.output[class]), of(&self.change[class]))
+                        });
+                }
                 for (change, pi) in self.change.iter_mut().zip(&*self.output) {
                     let (change, pi) = (change.lanes_mut(at), pi.lanes(at));
                     *change = each(|i| pi[i] * (change[i] - mean[i]));
@@ -258,7 +263,7 @@ impl Group<'_, '_> {
         &mut self,
         simd: S,
         share: f32,
-        matrix: &Matrix,
+        matrix: &mut Matrix,
         factors: &mut [Column],
         out: &mut [f32],
     ) {
@@ -293,19 +298,23 @@ impl Group<'_, '_> {
 
 /// The head's linear map: the logits for the weights and biases of θ, their change for those of v.
 #[inline(always)]
-fn through(
+fn through<S: Simd>(
+    simd: S,
     (weights, biases): (&[f32], &[f32]),
     vectors: Range<usize>,
     hidden: &[Column],
     out: &mut [Column],
 ) {
     for (out, (weights, &bias)) in out.iter_mut().zip(rows(weights, hidden.len()).zip(biases)) {
+        let bias = simd.splat_f32s(bias);
         for at in vectors.clone() {
-            let sum = sum_in_lanes(hidden.len(), |unit| {
-                let (weight, s) = (weights[unit], hidden[unit].lanes(at));
-                each(|i| weight * s[i])
-            });
-            *out.lanes_mut(at) = each(|i| sum[i] + bias);
+            for part in 0..LANES / S::F32_LANES {
+                let sum = sum_in_lanes(simd, hidden.len(), |unit| {
+                    let weight = simd.splat_f32s(weights[unit]);
+                    simd.mul_f32s(weight, parts::<S>(hidden[unit].lanes(at))[part])
+                });
+                parts_mut::<S>(out.lanes_mut(at))[part] = simd.add_f32s(sum, bias);
+            }
         }
     }
 }
@@ -337,25 +346,30 @@ fn each(element: impl Fn(usize) -> f32) -> [f32; LANES] {
 }
 
 /// For each sample the sum of `len` terms, in the order of [`reduce`](crate::vector::reduce).
-// Functions instead of closures, which are not always inlined.
+// With vectors of the machine, which stay in registers: a compiler keeps sixteen arrays in memory.
 #[inline(always)]
-fn sum_in_lanes(len: usize, term: impl Fn(usize) -> [f32; LANES]) -> [f32; LANES] {
-    let mut lanes = [[0.0; LANES]; LANES];
+fn sum_in_lanes<S: Simd>(simd: S, len: usize, term: impl Fn(usize) -> S::f32s) -> S::f32s {
+    let mut lanes = [simd.splat_f32s(0.0); LANES];
     let mut first = 0;
-    while first < len {
+    while first + LANES <= len {
         for (i, lane) in lanes.iter_mut().enumerate() {
-            if first + i < len {
-                *lane = add(*lane, term(first + i));
-            }
+            *lane = simd.add_f32s(*lane, term(first + i));
         }
         first += LANES;
     }
-    for half in [8, 4, 2, 1] {
-        for i in 0..half {
-            lanes[i] = add(lanes[i], lanes[i + half]);
+    for (i, lane) in lanes.iter_mut().enumerate() {
+        if first + i < len {
+            *lane = simd.add_f32s(*lane, term(first + i));
         }
     }
-    lanes[0]
+    for i in 0..8 {
+        lanes[i] = simd.add_f32s(lanes[i], lanes[i + 8]);
+    }
+    for i in 0..4 {
+        lanes[i] = simd.add_f32s(lanes[i], lanes[i + 4]);
+    }
+    let halves = [0, 1].map(|i| simd.add_f32s(lanes[i], lanes[i + 2]));
+    simd.add_f32s(halves[0], halves[1])
 }
 
 #[inline(always)]
@@ -449,12 +463,17 @@ mod tests {
             let images = set(Features::U8(&bytes)).scaled(1.0 / 255.0, 0.0).unwrap();
             let mut marks = vec![0; Samples::marks(SAMPLES, width)];
             images.mark(&mut marks);
+            let lists = images.lists().unwrap();
+            let readings = set(Features::I8(&signed)).scaled(0.03, 0.0).unwrap();
+            let lists_of_readings = readings.lists().unwrap();
             let scales: Vec<Scale> = (0..=width)
                 .map(|i| Scale { offset: i as f32, factor: 0.01 * (1 + i % 3) as f32 })
                 .collect();
             for samples in [
                 images,
                 images.marked(&marks).unwrap(),
+                images.listed(&lists).unwrap(),
+                readings.listed(&lists_of_readings).unwrap(),
                 images.scaled(0.02, 99.5).unwrap(),
                 set(Features::I8(&signed)).scaled(0.03, -3.0).unwrap(),
                 set(Features::F32(&values)),

@@ -1,0 +1,243 @@
+//! What of each row is not zero, in the order in which a host multiplies it.
+
+use std::vec;
+use std::vec::Vec;
+
+use super::{Features, Samples, SamplesError, Scaling};
+use crate::vector::LANES;
+use crate::vector::matrix::Matrix;
+use crate::vector::sparse::{GROUPS, Place, SUMS};
+
+/// The most features of a listed row: a byte tells the chunk of each.
+const MOST: usize = LANES << u8::BITS;
+
+/// The features of samples that are not zero, in few bytes: see [`Samples::listed`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lists {
+    /// Where each row begins, and where the last one ends.
+    starts: Vec<u32>,
+    /// For each row how long its groups are, then the groups. In a group there is one feature for each partial sum after the
+    /// other; where one has fewer, zeros take their places. Each has its chunk in the upper half, its raw value in the lower.
+    entries: Vec<u16>,
+}
+
+impl Lists {
+    /// How many features are listed.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True if no sample is listed.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// A row, and what is read of the next one.
+    #[inline(always)]
+    fn row(&self, index: usize) -> Option<&[u16]> {
+        let [from, to] = *self.starts.get(index..)?.first_chunk()?;
+        self.entries.get(from as usize..(to as usize).checked_add(LANES)?)
+    }
+
+    fn new(raw: &[u8], width: usize) -> Self {
+        let mut lists = Self { starts: vec![0], entries: Vec::new() };
+        let mut groups = [const { [const { Vec::new() }; SUMS] }; GROUPS];
+        for row in raw.chunks_exact(width) {
+            groups.as_flattened_mut().iter_mut().for_each(Vec::clear);
+            for (chunk, values) in row.chunks(LANES).enumerate() {
+                if values.iter().fold(0, |any, &value| any | value) == 0 {
+                    continue;
+                }
+                for (lane, &value) in values.iter().enumerate().filter(|(_, value)| **value != 0) {
+                    let Place { group, number } = Place::of(lane);
+                    groups[group][number].push((chunk << u8::BITS) as u16 | u16::from(value));
+                }
+            }
+            lists.push(&groups);
+        }
+        // Chunks of entries are read whole.
+        lists.entries.extend([0; LANES]);
+        lists
+    }
+
+    fn push(&mut self, groups: &[[Vec<u16>; SUMS]; GROUPS]) {
+        let longest = |sums: &[Vec<u16>; SUMS]| sums.iter().map(Vec::len).max().unwrap_or(0);
+        self.entries.extend(groups.iter().map(|sums| (SUMS * longest(sums)) as u16));
+        for sums in groups {
+            for i in 0..longest(sums) {
+                self.entries.extend(sums.iter().map(|sum| sum.get(i).copied().unwrap_or(0)));
+            }
+        }
+        self.starts.push(self.entries.len() as u32);
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Lists {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Lists({} features)", self.len());
+    }
+}
+
+impl<'a> Samples<'a> {
+    /// Lists the features that are not zero, for [`Samples::listed`]; `None` for samples that cannot be listed: floats, those
+    /// with an offset, and those with more than 4096 features.
+    #[must_use]
+    pub fn lists(&self) -> Option<Lists> {
+        Some(Lists::new(self.listable()?, self.width))
+    }
+
+    /// The bytes of samples that can be listed.
+    fn listable(&self) -> Option<&'a [u8]> {
+        let Scaling::Common { offset: 0.0, .. } = self.scaling else { return None };
+        let raw = match self.features {
+            Features::U8(raw) => raw,
+            Features::I8(raw) => bytemuck::cast_slice(raw),
+            Features::F32(_) => return None,
+        };
+        // A group may have one feature and zeros for all other sums; where a row begins is told in 32 bits.
+        let fits = raw.len().checked_mul(SUMS).is_some_and(|len| len < 1 << 31);
+        (self.width <= MOST && fits).then_some(raw)
+    }
+
+    /// Uses lists as [`Samples::lists`] makes them, so that a host reads and computes only what is not zero where a problem
+    /// multiplies every sample with many vectors. Changes no bit of any result; pays if most features are zero.
+    ///
+    /// Reads everything once, to refuse lists of others.
+    ///
+    /// # Errors
+    /// Refuses lists that are not those of these samples.
+    ///
+    /// ```
+    /// use lopa_core::samples::{Features, Labels, Samples, SamplesError};
+    /// let (mut images, labels) = ([0; 2 * 784], Labels::Class(&[0, 1]));
+    /// let black = Samples::new(Features::U8(&images), 784, labels)?.lists();
+    /// images[100] = 255;
+    /// let samples = Samples::new(Features::U8(&images), 784, labels)?;
+    /// let lists = samples.lists();
+    /// assert!(samples.listed(lists.as_ref().unwrap()).is_ok());
+    /// assert_eq!(samples.listed(black.as_ref().unwrap()), Err(SamplesError::Marks));
+    /// # Ok::<(), SamplesError>(())
+    /// ```
+    pub fn listed(mut self, lists: &'a Lists) -> Result<Self, SamplesError> {
+        let own = |raw: &[u8]| {
+            let mut rows = raw.chunks_exact(self.width).enumerate();
+            lists.starts.len() == self.len() + 1
+                && rows.all(|(index, row)| lists.row(index).is_some_and(|list| is_of(list, row)))
+        };
+        if !self.listable().is_some_and(own) {
+            return Err(SamplesError::Marks);
+        }
+        self.lists = Some(lists);
+        Ok(self)
+    }
+
+    pub(super) const fn forget_lists(&mut self) {
+        self.lists = None;
+    }
+
+    /// Adds a sample to a matrix as a list; false if samples have no lists.
+    #[inline(always)]
+    pub(super) fn push_list_to(&self, matrix: &mut Matrix, index: usize) -> bool {
+        let Some((lens, entries)) = self.list(index).and_then(|list| list.split_first_chunk())
+        else {
+            return false;
+        };
+        match self.features {
+            Features::I8(_) => matrix.push_list(lens, entries, |a| f32::from(a as u8 as i8)),
+            _ => matrix.push_list(lens, entries, |a| f32::from(a as u8)),
+        }
+        true
+    }
+
+    /// A sample's list, if samples have lists.
+    #[inline(always)]
+    pub(super) fn list(&self, index: usize) -> Option<&'a [u16]> {
+        self.lists?.row(index)
+    }
+}
+
+/// Whether a list is that of a row.
+fn is_of(list: &[u16], row: &[u8]) -> bool {
+    let Some((lens, mut entries)) = list.split_first_chunk::<GROUPS>() else { return false };
+    let mut listed = 0;
+    for (group, &len) in lens.iter().enumerate() {
+        let Some((own, rest)) = entries.split_at_checked(len.into()) else { return false };
+        entries = rest;
+        let (steps, []) = own.as_chunks::<SUMS>() else { return false };
+        // Where the next feature of each sum may be: none is listed twice.
+        let mut next = [0; SUMS];
+        for step in steps {
+            for (sum, &entry) in step.iter().enumerate() {
+                let (chunk, value) = (usize::from(entry >> u8::BITS), entry as u8);
+                let feature = chunk * LANES + sum * GROUPS + group;
+                if value == 0 {
+                    // Fills up: it may be anywhere.
+                    if chunk * LANES >= row.len() {
+                        return false;
+                    }
+                } else if row.get(feature) == Some(&value) && chunk >= next[sum] {
+                    next[sum] = chunk + 1;
+                    listed += 1;
+                } else {
+                    return false;
+                }
+            }
+        }
+    }
+    entries.len() == LANES && listed == row.iter().filter(|value| **value != 0).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Labels;
+
+    #[test]
+    fn lists_of_other_samples_are_refused() {
+        const WIDTH: usize = 40;
+        let mut bytes = [0; 3 * WIDTH];
+        (bytes[3], bytes[19], bytes[7], bytes[39], bytes[WIDTH + 17]) = (1, 2, 255, 4, 5);
+        fn of(bytes: &[u8]) -> Samples<'_> {
+            Samples::new(Features::U8(bytes), WIDTH, Labels::Class(&[0, 0, 0])).unwrap()
+        }
+        let samples = of(&bytes);
+        let lists = samples.lists().unwrap();
+        assert!(samples.listed(&lists).is_ok());
+        // Group 3: features 3 and 19 for the first sum, 7 and 39 for the second.
+        let first = [0, 0, 0, 8, 1, 255, 0, 0, 0x102, 0x204, 0, 0];
+        assert_eq!(lists.entries[..12], first);
+        assert_eq!(lists.starts, [0, 12, 20, 24]);
+        for at in 0..lists.entries.len() - LANES {
+            for other in [1, 3, 0x100, 0x300, 0xff00] {
+                let mut wrong = lists.clone();
+                wrong.entries[at] ^= other;
+                // Where zeros fill up is left open.
+                let in_a_group = matches!(at, 4..12 | 16..20);
+                let fills = in_a_group && lists.entries[at] == 0 && other == 0x100;
+                assert_eq!(samples.listed(&wrong).is_ok(), fills, "{at} {other:x}");
+            }
+        }
+        for at in 0..lists.starts.len() {
+            let mut wrong = lists.clone();
+            wrong.starts[at] += 4;
+            assert_eq!(samples.listed(&wrong), Err(SamplesError::Marks), "{at}");
+        }
+        for at in 0..bytes.len() {
+            let mut other = bytes;
+            other[at] ^= 6;
+            assert_eq!(of(&other).listed(&lists).err(), Some(SamplesError::Marks), "{at}");
+        }
+        let mut twice = lists.clone();
+        twice.entries[8] = 1;
+        assert_eq!(samples.listed(&twice), Err(SamplesError::Marks));
+        // Where zero is not zero, lists would leave out what counts.
+        assert_eq!(samples.scaled(1.0, 3.0).unwrap().lists(), None);
+        assert_eq!(
+            samples.scaled(1.0, 3.0).unwrap().listed(&lists).err(),
+            Some(SamplesError::Marks)
+        );
+    }
+}
