@@ -13,6 +13,9 @@ pub type SimulatedNode<P> = Node<P, Box<[f32]>, Box<[f32]>, Box<[f32]>>;
 /// A LoPA network in one process.
 pub type Simulation<P> = InProcess<SimulatedNode<P>>;
 
+/// How many elements are mixed at once: so few that they stay in the first cache from one neighbour to the next.
+const PART: usize = 512;
+
 impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
     type Scratch = Scratch<Box<[f32]>, Box<[f32]>>;
     type Sent = f32;
@@ -40,11 +43,24 @@ impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
     fn mix<'a>(
         &mut self,
         own: Vectors<'a, f32>,
-        neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
+        neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)> + Clone,
         [x, y]: [&mut [f32]; 2],
     ) -> Result<(), NodeError> {
-        pull(own, neighbours, [x, y]);
-        Self::mix(self, x, y)
+        let len = own[0].len();
+        for from in (0..len).step_by(PART) {
+            let part = from..len.min(from + PART);
+            let of = |vectors: Vectors<'a, f32>| {
+                vectors.map(|vector| vector.get(part.clone()).unwrap_or_default())
+            };
+            let neighbours = neighbours.clone().map(|(weight, theirs)| (weight, of(theirs)));
+            let [x, y] = [&mut *x, &mut *y].map(|pull| {
+                let end = pull.len().min(part.len());
+                &mut pull[..end]
+            });
+            pull(of(own), neighbours, [x, y]);
+            Self::mix(self, x, y)?;
+        }
+        Ok(())
     }
 }
 
