@@ -19,6 +19,7 @@ const _: () = {
     formatted::<batch::Sharing>();
     formatted::<blob::Blob<'_>>();
     formatted::<blob::BlobError>();
+    formatted::<blob::BuiltNode<'_, problems::Ridge<'_>>>();
     formatted::<blob::Capacity>();
     formatted::<blob::Plan>();
     formatted::<blob::SetName>();
@@ -42,6 +43,7 @@ const _: () = {
     formatted::<codec::Outgoing<'_>>();
     formatted::<codec::Pull>();
     formatted::<codec::Share>();
+    formatted::<codec::Words<'_>>();
     formatted::<draw::Draws>();
     formatted::<draw::Purpose>();
     formatted::<draw::Stream>();
@@ -87,6 +89,8 @@ const _: () = {
     formatted::<samples::Features<'_>>();
     formatted::<samples::LabelKind>();
     formatted::<samples::Labels<'_>>();
+    #[cfg(feature = "simd")]
+    formatted::<samples::Lists>();
     formatted::<samples::Row<'_>>();
     formatted::<samples::Samples<'_>>();
     formatted::<samples::SamplesError>();

@@ -72,8 +72,6 @@ impl<F: Factor<V>, const V: usize> Work for AddRows<'_, F, V> {
 
 #[cfg(test)]
 mod tests {
-    use std::vec::Vec;
-
     use super::super::{LogisticLoss, add_gradient, add_hessian_vector};
     use super::*;
     use crate::batch::Sampler;
