@@ -290,7 +290,7 @@ fn predict(
     features: &[f32],
     workspace: &mut [f32],
 ) -> Result<f32, i32> {
-    let [train, _] = any(node.node().problem()).samples().ok_or(LOPA_ERROR_PREDICTION)?;
+    let [train, _] = any(node.problem()).samples().ok_or(LOPA_ERROR_PREDICTION)?;
     if features.len() != train.width() {
         return Err(LOPA_ERROR_FEATURES);
     }
@@ -299,7 +299,7 @@ fn predict(
     let row = train.reading(Features::F32(features));
     // The problem's own type, so that an image for one problem does not contain the others.
     #[cfg(feature = "all-problems")]
-    return node.node().problem().predict(at, row, workspace).ok_or(LOPA_ERROR_PREDICTION);
+    return node.problem().predict(at, row, workspace).ok_or(LOPA_ERROR_PREDICTION);
     #[cfg(not(feature = "all-problems"))]
-    Ok(node.node().problem().predict(at, row, workspace))
+    Ok(node.problem().predict(at, row, workspace))
 }

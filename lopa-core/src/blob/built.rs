@@ -62,6 +62,16 @@ impl<'m, P: Problem> BuiltNode<'m, P> {
         }
     }
 
+    /// The problem.
+    pub const fn problem(&self) -> &P {
+        self.node().problem()
+    }
+
+    /// The problem, for data that change while the node learns. Its dimensions must not change.
+    pub const fn problem_mut(&mut self) -> &mut P {
+        each!(self, node => node.problem_mut())
+    }
+
     /// The node's half of a round: see [`Node::compute`].
     ///
     /// # Errors

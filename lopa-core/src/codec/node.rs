@@ -311,6 +311,12 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         &self.node
     }
 
+    /// The problem, for data that change while the node learns. Its dimensions must not change.
+    #[must_use]
+    pub const fn problem_mut(&mut self) -> &mut P {
+        self.node.problem_mut()
+    }
+
     /// The codec.
     #[must_use]
     pub const fn codec(&self) -> Codec {
