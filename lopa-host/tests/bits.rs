@@ -432,7 +432,7 @@ fn chosen_steps_are_tested_with_few_bits() {
 #[test]
 fn the_rules_of_the_studies_say_no_in_their_controls() {
     for (text, arms) in [
-        (include_str!("../few-bits/mnist.toml"), 8),
+        (include_str!("../few-bits/mnist.toml"), 10),
         (include_str!("../few-bits/quadratics.toml"), 8),
         (include_str!("../few-bits/shared-layer.toml"), 4),
     ] {

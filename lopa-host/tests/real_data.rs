@@ -266,3 +266,38 @@ fn few_bits_reach_an_accuracy_on_mnist_in_a_fraction_of_the_fleets_time() {
         }
     }
 }
+
+/// Nodes with few samples, which learn from where to start: with x held at `x0` they never get there.
+#[test]
+#[ignore = "needs real data: tests/run.sh runs it"]
+fn few_bits_keep_what_nodes_on_mnist_learn_from_each_other() {
+    let run = |alpha: f32, links: &str| {
+        let text = format!(
+            "[network]\nnodes = 10\ntopology = \"ring\"\n[problem]\nkind = \"meta-logistic\"\nnu = 1.0\n[data]\n\
+             source = \"mnist\"\ndir = {:?}\nclasses = [\"0\", \"1\"]\nsamples = 4000\n[algorithm]\nname = \"lopa-gt\"\n\
+             alpha = {alpha:e}\nbeta = 0.05\nlambda = 0.05\ngamma = 0.4\ntau = 0.4\nbatch = 8\n[run]\niterations = 300\n\
+             record_every = 5\nx0 = 0.0\nmetrics = [\"test_accuracy\", \"fleet_seconds\"]\n[links]\nchunk = 128\n{links}",
+            data_set("mnist")
+        );
+        let prepared = Prepared::new(Experiment::parse(&text).unwrap()).unwrap();
+        let record = prepared.run(Options::default(), |_| {}).unwrap().complete().unwrap();
+        let accuracies = record.values("test_accuracy").unwrap();
+        let arrived = accuracies.iter().position(|accuracy| *accuracy >= Some(0.998));
+        let seconds = arrived.map(|at| record.values("fleet_seconds").unwrap()[at].unwrap());
+        (seconds, accuracies.last().copied().flatten().unwrap())
+    };
+    let (never, end) = run(1.0e-30, "bits = 4\nbaud = 1000000");
+    assert!(never.is_none() && end < 0.996, "{never:?} {end}");
+    for (baud, least) in [(115_200, [3.5, 6.5]), (1_000_000, [3.5, 6.0])] {
+        let links = format!("baud = {baud}\n");
+        let (floats, end) = run(0.05, &links);
+        let floats = floats.unwrap();
+        for (bits, least) in [8, 4].into_iter().zip(least) {
+            let (few, own_end) = run(0.05, &format!("{links}bits = {bits}\n"));
+            let few = few.unwrap();
+            println!("{baud} baud, {bits} bits: {floats:.2} s / {few:.2} s = {:.2}", floats / few);
+            assert!(floats / few > least, "{baud} baud, {bits} bits: {floats} s, {few} s");
+            assert!((end - own_end).abs() < 0.001, "{baud} baud, {bits} bits: {end}, {own_end}");
+        }
+    }
+}

@@ -29,6 +29,12 @@ impl Costs {
             self.along.iter().copied().filter(|along| *along != Metric::Seconds).collect();
         let what = self.metric.column().title;
         let head = along.iter().map(|along| along.column().title);
+        let together = [Metric::Bytes, Metric::Frames, Metric::FleetSeconds];
+        let of = if along.iter().any(|along| together.contains(along)) {
+            "Bytes, frames and fleet seconds of all nodes together, the rest per node"
+        } else {
+            "Per node"
+        };
         let table = |target: &f64| Table {
             title: format!("What it costs to reach {what} {target}"),
             head: std::iter::once("arm".to_owned()).chain(head.clone()).collect(),
@@ -39,9 +45,9 @@ impl Costs {
                     std::iter::once(arm.name.clone()).chain(cells).collect()
                 })
                 .collect(),
-            caption:
-                "Per node, means over seeds; \"over\" if the value was not reached on every seed."
-                    .into(),
+            caption: format!(
+                "{of}, means over seeds; \"over\" if the value was not reached on every seed."
+            ),
             ..Table::default()
         };
         self.targets.iter().map(table).collect()
@@ -86,5 +92,11 @@ mod tests {
         assert_eq!(tables[0].head, ["arm", "Hessian-vector products"]);
         let cells: Vec<&str> = tables[0].rows.iter().map(|row| row[1].as_str()).collect();
         assert_eq!(cells, ["4", "over 6", "diverged"]);
+        assert!(tables[0].caption.starts_with("Per node, means over seeds;"));
+        let sent = Costs { along: vec![Metric::Vectors, Metric::Bytes], ..costs };
+        let caption = &sent.tables(&[], &Results::default())[0].caption;
+        assert!(
+            caption.starts_with("Bytes, frames and fleet seconds of all nodes together, the rest")
+        );
     }
 }
