@@ -95,11 +95,12 @@ fn a_fleet_that_learns_is_watched_in_a_browser() {
         let mut host = Running::start(dir.path(), action, &[], &words);
         let mut events = Events::open(&host.url(), None);
         let learning = Some(vec!["learning".into(); 3]);
-        let all = |event: &Event| event.data["nodes"]["state"].as_array().cloned() == learning;
-        let seen = std::iter::from_fn(|| events.next()).find(all).expect("all nodes learn");
-        let round = seen.data["round"].as_u64().unwrap();
-        assert!(round > before, "{action}: round {round} after {before}");
-        before = round;
+        let round = |event: &Event| event.data["round"].as_u64().unwrap();
+        let on = |event: &Event| {
+            event.data["nodes"]["state"].as_array().cloned() == learning && round(event) > before
+        };
+        let seen = std::iter::from_fn(|| events.next()).find(on).expect("all nodes learn");
+        before = round(&seen);
         host.signal("INT");
         let last = std::iter::from_fn(|| events.next()).last().unwrap();
         assert_eq!(last.data["phase"], "stopped", "{action}");
