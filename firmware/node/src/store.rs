@@ -107,8 +107,8 @@ impl<F: Mapped> Store<F> {
         if self.number(at) == Some(number) { Ok(number) } else { Err(StoreError::Flash) }
     }
 
-    /// Restores the newest complete checkpoint of a node, with `restore`, which says whether one of its `len` bytes is good.
-    /// Returns whether there was one.
+    /// Restores the newest complete checkpoint of a node, which has `len` bytes. `restore` gets these bytes, and returns whether
+    /// the node accepted them. Returns whether there was such a checkpoint.
     ///
     /// `network` is a digest of what the network agrees on: with other weights, step sizes or rounds a node must not
     /// continue where it was, because its neighbours would not notice.

@@ -191,9 +191,9 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
         }
     }
 
-    /// The other half of a round, for the next [`BLOCK`] elements or as many as are left. `pull` is called with the changes of
-    /// all neighbours to be added: once for x and, with gradient tracking, once for y, as [`Variable`] says. The last element
-    /// completes the round. Every neighbour must have the node's changes of these elements.
+    /// The other half of a round, for the next [`BLOCK`] elements or as many as are left. `pull` is called
+    /// once for x and, with gradient tracking, once for y, as [`Variable`] says; each time it must add the changes of all
+    /// neighbours. The last element completes the round. Every neighbour must have the node's changes of these elements.
     ///
     /// # Errors
     /// Refuses calls out of turn, and stops when a variable diverges or leaves the codec's range.
