@@ -115,9 +115,10 @@ impl Fleet {
         nodes.map(|node| bits(&node)).collect()
     }
 
-    /// The same fleet with vectors that travel in few bits: a block, and a shorter one.
+    /// The same fleet with vectors that travel in few bits: three blocks, and a shorter one. The first round of an epoch has four
+    /// chunks; the others have two with 8 bits, and one with fewer.
     pub fn coded(self, bits: u32) -> Self {
-        Self { codec: Some(codec(bits)), outer: 40, ..self }
+        Self { codec: Some(codec(bits)), outer: 100, ..self }
     }
 
     /// The weights of the links: with a codec, in multiples of 1/256.

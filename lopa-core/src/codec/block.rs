@@ -10,9 +10,6 @@ use super::{Bits, Grid};
 /// The elements of a block; the last one of a vector may be shorter.
 pub const BLOCK: usize = 32;
 
-/// Instead of a step: nothing changes.
-const SILENT: u8 = 31;
-
 /// The largest exponent of a step: two values within [`LIMIT`](super::LIMIT) are never farther apart than three such steps.
 const LARGEST: u8 = 29;
 
@@ -28,6 +25,9 @@ pub struct Block {
 impl Block {
     /// The most bytes of a block.
     pub const LONGEST: usize = 1 + BLOCK;
+
+    /// Instead of a step: nothing changes.
+    pub(crate) const SILENT: u8 = 31;
 
     /// The differences between values and what is known of them, up to the end of the shorter slice and at most [`BLOCK`]: the
     /// nearest multiples of the smallest step with which all of them have few enough bits.
@@ -57,6 +57,11 @@ impl Block {
         self.multiples.map(|multiple| i32::from(multiple) << self.step)
     }
 
+    /// The same, one after the other: an array is long for a chip's stack.
+    pub(super) fn each(&self) -> impl Iterator<Item = i32> + '_ {
+        self.multiples.iter().map(|&multiple| i32::from(multiple) << self.step)
+    }
+
     /// Whether nothing changes.
     #[must_use]
     pub fn is_silent(&self) -> bool {
@@ -76,11 +81,16 @@ impl Block {
         if self.is_silent() { 1 } else { Self::bytes(bits, self.len.into()) }
     }
 
+    /// The length of the block of `len` elements that bytes begin with.
+    pub(crate) fn read_len(bits: Bits, len: usize, bytes: &[u8]) -> usize {
+        if bytes.first() == Some(&Self::SILENT) { 1 } else { Self::bytes(bits, len) }
+    }
+
     /// Writes the block and returns its length in bytes; `None` if it does not fit.
     #[must_use]
     pub fn write(&self, bits: Bits, out: &mut [u8]) -> Option<usize> {
         if self.is_silent() {
-            *out.first_mut()? = SILENT;
+            *out.first_mut()? = Self::SILENT;
             return Some(1);
         }
         let len = Self::bytes(bits, self.len.into());
@@ -109,7 +119,7 @@ impl Block {
         let (&step, rest) = bytes.split_first()?;
         let mut block = Self { step: 0, len: u8::try_from(len).ok()?, multiples: [0; BLOCK] };
         let multiples = block.multiples.get_mut(..len)?;
-        if step == SILENT {
+        if step == Self::SILENT {
             return Some((block, rest));
         }
         let (packed, rest) = rest.split_at_checked(Self::bytes(bits, len).wrapping_sub(1))?;

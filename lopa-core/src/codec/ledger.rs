@@ -1,6 +1,6 @@
 //! What neighbours know of a vector, and how far they are from it: integers, so that nothing is lost.
 
-use super::{BLOCK, Grid};
+use super::{BLOCK, Block, Grid};
 
 /// The weight of a link as a multiple of 1/256.
 ///
@@ -53,12 +53,15 @@ impl Pull {
         self.add_each(share, changes.iter().copied());
     }
 
-    /// Adds one neighbour: its values or changes as they were received.
-    pub(crate) fn receive(&mut self, share: Share, received: &[f32]) {
-        match self.opening {
-            Some(grid) => self.add_each(share, received.iter().map(|&value| grid.number(value))),
-            // Changes have at most eight digits, so a float holds them exactly.
-            None => self.add_each(share, received.iter().map(|&change| change as i32)),
+    /// Adds one neighbour: a block of changes as it was received.
+    pub(crate) fn receive(&mut self, share: Share, block: &Block) {
+        self.add_each(share, block.each());
+    }
+
+    /// Adds one neighbour in a round that opens an epoch: values as they were received. In other rounds, it adds nothing.
+    pub(crate) fn receive_values(&mut self, share: Share, values: &[f32]) {
+        if let Some(grid) = self.opening {
+            self.add_each(share, values.iter().map(|&value| grid.number(value)));
         }
     }
 
@@ -121,7 +124,7 @@ impl Ledger<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Bits, Block};
+    use super::super::Bits;
     use super::*;
     use crate::draw::{Draws, Purpose};
 

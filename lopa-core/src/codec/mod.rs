@@ -129,6 +129,26 @@ impl Bits {
         }
     }
 
+    /// The elements of a chunk of changes, where one of floats has `chunk` elements: a round has as few chunks as fit into the
+    /// room of those floats, all about as long.
+    ///
+    /// ```
+    /// use lopa_core::codec::Bits;
+    /// // 784 elements in chunks of at most 7 blocks, and of 15: four chunks of 224 or less, and two of 416 or less.
+    /// assert_eq!((Bits::Four.chunk(32, 784), Bits::Eight.chunk(128, 784)), (224, 416));
+    /// ```
+    #[must_use]
+    pub const fn chunk(self, chunk: u32, outer: u32) -> u32 {
+        const fn above(number: u32) -> u32 {
+            if number == 0 { 1 } else { number }
+        }
+        let room = chunk.saturating_mul(size_of::<f32>() as u32);
+        let fit = above(room / Block::bytes(self, BLOCK) as u32);
+        let blocks = above(outer.div_ceil(BLOCK as u32));
+        let chunks = above(blocks.div_ceil(fit));
+        blocks.div_ceil(chunks).saturating_mul(BLOCK as u32)
+    }
+
     /// The largest multiple of a step.
     #[must_use]
     pub const fn most(self) -> u32 {

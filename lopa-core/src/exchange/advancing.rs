@@ -7,6 +7,7 @@ use super::{Learner, Step};
 use crate::codec::{BLOCK, Pull, Share, part};
 use crate::node::{NodeError, Phase, Variable};
 use crate::vector::add_gap;
+use crate::wire::Packing;
 
 /// How many elements are mixed at a time: bounds the stack.
 const PIECE: usize = 32;
@@ -88,13 +89,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             return true;
         }
         let state = learner.state();
-        let done = match learner.phase() {
-            Phase::Mixing { next } => {
-                (next as u64).checked_div(u64::from(self.settings.identity.chunk)).unwrap_or(0)
-            }
-            _ => 0,
-        };
-        let base = state.round.saturating_mul(self.chunks).saturating_add(done);
+        let next = if let Phase::Mixing { next } = learner.phase() { next } else { 0 };
         let travels = !self.coded()
             || learner.outgoing().is_some_and(|outgoing| {
                 outgoing.codec().identity() == self.settings.identity.codec()
@@ -102,7 +97,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             });
         travels
             && state.epoch == self.epoch
-            && base == self.base
+            && self.place(state.round, next) == self.base
             && state.x.len() as u64 == u64::from(self.settings.identity.outer)
     }
 
@@ -113,7 +108,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         if self.coded() {
             return self.mix_changes(learner);
         }
-        let elements = self.elements(self.base);
+        let elements = self.elements(self.round, self.base);
         let len = elements.len();
         let mut done = 0;
         while done < len {
@@ -145,7 +140,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     /// The same for a node whose vectors travel in few bits, block by block.
     #[inline(never)]
     fn mix_changes<L: Learner + ?Sized>(&self, learner: &mut L) -> Result<(), NodeError> {
-        let len = self.elements(self.base).len();
+        let len = self.elements(self.round, self.base).len();
         for done in (0..len).step_by(BLOCK) {
             learner.mix_changes(&mut |variable, pull| self.pull(variable, done, pull))?;
         }
@@ -154,15 +149,22 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
 
     /// Adds what all neighbours sent of a block of x, or of y: that which begins with element `done` of the chunk at the base.
     fn pull(&self, variable: Variable, done: usize, pull: &mut Pull) {
-        let len = self.elements(self.base).len();
+        let len = self.elements(self.round, self.base).len();
+        let vector = usize::from(variable != Variable::Outer);
         let each = self.neighbours.iter().zip(&self.values);
         for (neighbour, slots) in each.filter(|(n, _)| n.met()) {
             // It was checked at the start.
             let Some(share) = Share::of(neighbour.peer.weight) else { continue };
-            let values = slots.get(Self::slot(self.base)).map_or(&[][..], |slot| &slot[..]);
-            let (x, y) = values.split_at_checked(len).unwrap_or((values, &[]));
-            let vector = if variable == Variable::Outer { x } else { y.get(..len).unwrap_or(y) };
-            pull.receive(share, part(vector, done));
+            let Some(slot) = slots.get(Self::slot(self.base)) else { continue };
+            if let Some(bits) = self.bits(self.round) {
+                let packing = Packing { bits, len };
+                if let Some(block) = packing.block(vector, done, bytemuck::cast_slice(slot)) {
+                    pull.receive(share, &block);
+                }
+            } else {
+                let values = slot.get(vector.saturating_mul(len)..).unwrap_or(&[]);
+                pull.receive_values(share, part(values.get(..len).unwrap_or(values), done));
+            }
         }
     }
 

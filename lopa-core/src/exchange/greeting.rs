@@ -66,9 +66,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
     fn proven(&mut self, at: usize, message: &Message<&[u8]>, hello: &Hello, now: Micros) {
         let Message { session, epoch: number, .. } = *message;
         let (most, coded) = (self.sent_up_to(), self.coded());
-        let beyond = |round: u64| {
-            round > self.settings.rounds || round.saturating_mul(self.chunks) > u64::MAX / 2
-        };
+        let beyond = |round: u64| round > self.settings.rounds || self.first(round) > u64::MAX / 2;
         let far = beyond(hello.start) || (hello.round != u64::MAX && beyond(hello.round));
         let Some(n) = self.neighbours.get_mut(at) else { return };
         let weight = (n.peer.weight.to_bits() != hello.weight.to_bits()).then_some(Reason::Weight);

@@ -112,7 +112,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         (self.epoch, self.start, self.resumed, self.restart) = (epoch, start, false, true);
         self.opening = self.coded();
         (self.round, self.computed) = (start, false);
-        self.base = start.saturating_mul(self.chunks);
+        self.base = self.first(start);
         bump(&mut self.counters.epochs);
         let (base, timing) = (self.base, self.settings.timing);
         for n in &mut self.neighbours {

@@ -21,7 +21,8 @@
 //! in full, or nothing for chunks of zeros, and all later ones send differences of a few bits. A lost chunk is computed again: a
 //! node mixes its elements only when every neighbour has them, so it still has what it sent. The
 //! [codec](crate::codec::Codec) is part of what neighbours compare, weights are multiples of 1/256, and chunks consist of whole
-//! [blocks](crate::codec::BLOCK). A node whose values leave the codec's range stops, before any of them is sent.
+//! [blocks](crate::codec::BLOCK). A chunk of differences has as many elements as fit into the bytes of a chunk of floats, so that frames
+//! weigh little. A node whose values leave the codec's range stops, before any of them is sent.
 //!
 //! # Which nodes take part
 //!
@@ -56,9 +57,8 @@
 //! cargo test -p lopa-tests exchange::bits::without_loss -- --nocapture
 //! ```
 //!
-//! With few bits the frames weigh more, so chunks should be long. Bytes per neighbour and round on a ring of 3 with n = 784, chunks
-//! of 384 and GT, over 100 rounds of which the first sends zeros: 6,358 with floats, 1,666 with 8 bits, 893 with 4 and 700 with 3
-//! (`exchange::bits::few_bits_are_few_bytes`).
+//! With few bits, bytes per neighbour and round on a ring of 3 with n = 784, chunks of 384 and GT, over 100 rounds of which the first
+//! sends zeros: 6,358 with floats, 1,629 with 8 bits, 856 with 4 and 663 with 3 (`exchange::bits::few_bits_are_few_bytes`).
 //!
 //! The frames, bytes and repairs that loss adds are in `tests/exchange/loss.table`, and frames per round by number of
 //! neighbours in `tests/exchange/neighbours.table`; tests write and check both. A window of one chunk leaves a line idle
@@ -66,6 +66,7 @@
 //! (`a_window_keeps_a_line_busy`).
 
 mod advancing;
+mod chunks;
 mod error;
 mod greeting;
 mod membership;

@@ -4,7 +4,9 @@ use super::neighbour::{Standing, bit};
 use super::session::{Session, bump, find};
 use super::settings::Micros;
 use super::starting::{Asked, Start};
-use crate::wire::{self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Request};
+use crate::wire::{
+    self, Acks, Ask, Body, Data, FrameError, HOST, Message, MessageError, Packing, Request,
+};
 
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
     Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
@@ -68,45 +70,49 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
 
     #[inline(never)]
     fn data(&mut self, link: usize, sender: u32, data: &Data<&[u8]>, now: Micros) {
-        let chunk = data.round.saturating_mul(self.chunks).saturating_add(u64::from(data.chunk));
+        let place = self.first(data.round).saturating_add(u64::from(data.chunk));
         let vectors = if self.tracking() { 2 } else { 1 };
-        let len = self.elements(chunk).len();
-        // With a codec, no bytes are zeros in every round: values of the first one, and changes of the others.
-        let bits = if data.values.is_empty() { self.few_bits() } else { self.bits(data.round) };
+        let len = self.elements(data.round, place).len();
+        let packing = self.bits(data.round).map(|bits| Packing { bits, len });
         let values = wire::floats(data.values);
-        let sound = match bits {
+        // With a codec, no bytes are zeros in every round: values of the first one, and changes of the others.
+        let zeros = self.coded() && data.values.is_empty();
+        let sound = match packing {
+            _ if zeros => true,
             None => data.values.len() == 4 * len.saturating_mul(vectors),
-            Some(bits) => wire::read_changes(bits, vectors, len, data.values, &mut []),
+            Some(packing) => packing.is_of(vectors, data.values),
         };
-        if u64::from(data.chunk) >= self.chunks || !sound {
+        if data.chunk >= self.chunks(data.round) || !sound {
             bump(&mut self.counters.malformed);
             return;
         }
-        if bits.is_none() && values.clone().any(|a| !a.is_finite()) {
+        if packing.is_none() && values.clone().any(|a| !a.is_finite()) {
             bump(&mut self.counters.non_finite);
             return;
         }
-        let (base, delay, chunks) = (self.base, self.settings.timing.delay, self.chunks);
-        let ahead = chunk.checked_sub(base);
+        let (base, delay) = (self.base, self.settings.timing.delay);
+        let (ahead, end) = (place.checked_sub(base), self.first(data.round.saturating_add(1)));
         let shared = self.neighbours.iter().filter(|n| n.met() && n.on(link)).count() > 1;
         let mut each = self.neighbours.iter_mut().zip(&mut self.values);
         let Some((neighbour, slots)) = each.find(|(n, _)| n.is(link, sender)) else { return };
         let counter = match ahead {
             Some(ahead) if ahead >= WINDOW as u64 => &mut self.counters.early,
             Some(ahead) if neighbour.filled & bit(ahead) == 0 => {
-                if let Some(slot) = slots.get_mut(Self::slot(chunk)) {
-                    if let Some(bits) = bits {
-                        wire::read_changes(bits, vectors, len, data.values, slot);
-                    } else {
-                        slot.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+                if let Some(slot) = slots.get_mut(Self::slot(place)) {
+                    match packing {
+                        Some(packing) => {
+                            packing.keep(vectors, data.values, bytemuck::cast_slice_mut(slot));
+                        }
+                        None if zeros => slot.fill(0.0),
+                        None => slot.iter_mut().zip(values).for_each(|(to, value)| *to = value),
                     }
                 }
                 neighbour.filled |= bit(ahead);
                 neighbour.alive_at = now;
-                neighbour.reached = neighbour.reached.max(chunk.saturating_add(1));
+                neighbour.reached = neighbour.reached.max(place.saturating_add(1));
                 // The neighbour is held up if it can send no more, or if the round is over. On a shared line the
                 // acknowledgement still waits a moment, so that one frame serves several neighbours.
-                let last = neighbour.reached.checked_rem(chunks) == Some(0);
+                let last = neighbour.reached == end;
                 let blocked = neighbour.reached >= neighbour.told.saturating_add(WINDOW as u64);
                 let wait = if (last || blocked) && !shared { 0 } else { delay };
                 neighbour.ack_by(now.saturating_add(wait));

@@ -1,9 +1,9 @@
 //! What a node knows while it exchanges rounds: about its neighbours, its epoch and its host.
 
+use super::chunks::Cut;
 use super::neighbour::Neighbour;
 use super::settings::Settings;
 use super::starting::{Asked, Start};
-use crate::codec::{Bits, Codec};
 use crate::epoch::Epoch;
 use crate::node::Scheme;
 use crate::wire::{Counters, Trouble};
@@ -18,7 +18,8 @@ pub(super) struct Session<
 > {
     pub settings: Settings,
     pub neighbours: heapless::Vec<Neighbour, NEIGHBOURS>,
-    /// Chunks received from each neighbour: the chunk at place p is in slot p modulo `WINDOW`.
+    /// Chunks received from each neighbour: the chunk at place p is in slot p modulo `WINDOW`. Floats as they are; changes of
+    /// few bits as the [bytes](crate::wire::Packing) they came in.
     pub values: [[[f32; VALUES]; WINDOW]; NEIGHBOURS],
     pub counters: Counters,
     /// What distinguishes this boot of the node from others: the boot number. For a node that cannot count its boots, a
@@ -33,10 +34,11 @@ pub(super) struct Session<
     pub opening: bool,
     /// The node has not been restarted in the epoch yet.
     pub restart: bool,
-    /// The next chunk to mix, counted through all rounds.
+    /// How rounds of floats are cut into chunks, and those of changes in few bits.
+    pub floats: Cut,
+    pub changes: Cut,
+    /// The place of the next chunk to mix.
     pub base: u64,
-    /// Chunks per round.
-    pub chunks: u64,
     /// The round the node is in, as of the last advance.
     pub round: u64,
     /// Whether it has met a neighbour since it booted, or has given one up.
@@ -71,44 +73,6 @@ pub(super) struct Session<
 impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WINDOW: usize>
     Session<NEIGHBOURS, LINKS, VALUES, WINDOW>
 {
-    /// The slot of a chunk's values.
-    pub fn slot(chunk: u64) -> usize {
-        chunk.checked_rem(WINDOW as u64).map_or(0, |slot| slot as usize)
-    }
-
-    /// The elements of a chunk.
-    pub fn elements(&self, chunk: u64) -> core::ops::Range<usize> {
-        let size = self.settings.identity.chunk as usize;
-        let outer = self.settings.identity.outer as usize;
-        let at = chunk.checked_rem(self.chunks).unwrap_or(0) as usize;
-        let start = at.saturating_mul(size).min(outer);
-        start..start.saturating_add(size).min(outer)
-    }
-
-    /// The first chunk, counted through all rounds, that cannot have been sent yet.
-    pub fn sent_up_to(&self) -> u64 {
-        self.round.saturating_add(u64::from(self.computed)).saturating_mul(self.chunks)
-    }
-
-    /// The bits of the changes that travel in a round; `None` if they are values in full. A neighbour may be a round ahead, so
-    /// the round is the message's, not the node's.
-    pub fn bits(&self, round: u64) -> Option<Bits> {
-        if self.opening && round == self.start { None } else { self.few_bits() }
-    }
-
-    /// The bits of the codec; `None` if vectors always travel as floats.
-    pub fn few_bits(&self) -> Option<Bits> {
-        if !self.coded() {
-            return None;
-        }
-        Codec::from_identity(self.settings.identity.codec()).map(Codec::bits)
-    }
-
-    /// Whether vectors travel in few bits: never without the feature, and the compiler then leaves out what depends on it.
-    pub const fn coded(&self) -> bool {
-        cfg!(feature = "codec") && self.settings.identity.codec() != 0
-    }
-
     pub fn tracking(&self) -> bool {
         self.settings.identity.scheme == Scheme::GradientTracking
     }

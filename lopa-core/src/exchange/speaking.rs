@@ -53,15 +53,15 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         let end = end.min(room.unwrap_or(0));
         let on_link_now = self.neighbours.iter().filter(|n| on_link(n));
         let wanted = on_link_now.filter_map(|n| n.wants(base, end)).min();
-        if let Some(chunk) = wanted {
-            let elements = self.elements(chunk);
+        if let Some(place) = wanted {
+            let round = self.round;
+            let elements = self.elements(round, place);
             let values = self.values_of(state, outgoing, elements);
             for neighbour in self.neighbours.iter_mut().filter(|n| on_link(n)) {
-                neighbour.sent(chunk, now);
+                neighbour.sent(place, now);
             }
             let acks = self.acks_for(link, now);
-            let round = self.round;
-            let chunk = chunk.checked_rem(self.chunks).unwrap_or(0) as u32;
+            let chunk = place.saturating_sub(self.first(round)) as u32;
             return self.send(Body::Data(Data { round, chunk, acks, values }), out);
         }
         if self.neighbours.iter().any(|n| on_link(n) && n.ack_due(now)) {

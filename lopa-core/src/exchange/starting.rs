@@ -1,5 +1,6 @@
 //! How an exchange begins: vacant, started or declined.
 
+use super::chunks::Cut;
 use super::neighbour::Neighbour;
 use super::session::Session;
 use super::settings::{Micros, Peer, Settings, SettingsError};
@@ -52,8 +53,9 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             resumed: false,
             opening: false,
             restart: false,
+            floats: Cut::NONE,
+            changes: Cut::NONE,
             base: 0,
-            chunks: 0,
             round: 0,
             settled: false,
             computed: false,
@@ -92,9 +94,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         }
         let vectors = if settings.identity.scheme == Scheme::GradientTracking { 2 } else { 1 };
         let chunk = settings.identity.chunk as usize;
-        let chunks =
-            u64::from(settings.identity.outer).div_ceil(u64::from(settings.identity.chunk).max(1));
-        if chunk == 0 || chunks == 0 || chunk.saturating_mul(vectors) > VALUES {
+        if chunk == 0 || settings.identity.outer == 0 || chunk.saturating_mul(vectors) > VALUES {
             return Err(SettingsError::Chunk { room: VALUES });
         }
         if state.x.len() as u64 != u64::from(settings.identity.outer) || phase != Phase::Ready {
@@ -113,7 +113,13 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
         self.session = settings.boot;
         (self.epoch, self.start, self.resumed, self.restart) = (epoch, round, true, false);
         self.opening = outgoing.is_some_and(Outgoing::is_opening);
-        (self.base, self.chunks, self.round) = (round.saturating_mul(chunks), chunks, round);
+        let (chunk, outer) = (settings.identity.chunk, settings.identity.outer);
+        (self.floats, self.changes) = (Cut::new(chunk, outer), Cut::NONE);
+        #[cfg(feature = "codec")]
+        if let Some(outgoing) = outgoing {
+            self.changes = Cut::new(outgoing.codec().bits().chunk(chunk, outer), outer);
+        }
+        (self.base, self.round) = (self.first(round), round);
         (self.settled, self.computed, self.paused) = (false, false, false);
         (self.diverged, self.out, self.duplicate) = (false, false, false);
         (self.challenges, self.changed, self.asked) = (0, (0, 0), [Asked::NOTHING; LINKS]);

@@ -40,32 +40,62 @@ impl Serialize for Changes<'_> {
     }
 }
 
-/// Reads the changes of `len` elements of each of `vectors` vectors into `out`, one vector after the other, as floats that
-/// hold them exactly. Returns whether the bytes are such changes; elements beyond the end of `out` are only checked.
-pub(crate) fn read_changes(
-    bits: Bits,
-    vectors: usize,
-    len: usize,
-    bytes: &[u8],
-    out: &mut [f32],
-) -> bool {
-    if bytes.is_empty() {
-        out.iter_mut().take(len.saturating_mul(vectors)).for_each(|place| *place = 0.0);
-        return true;
+/// How the changes of a chunk are packed: blocks of `len` elements of one vector, then those of the next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packing {
+    pub bits: Bits,
+    pub len: usize,
+}
+
+impl Packing {
+    /// Whether bytes are the changes of so many vectors.
+    pub fn is_of(self, vectors: usize, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        for (_, _, size) in self.blocks(vectors) {
+            let Some((_, after)) = Block::read(self.bits, size, rest) else { return false };
+            rest = after;
+        }
+        rest.is_empty()
     }
-    let (mut rest, mut places) = (bytes, out.iter_mut());
-    for _ in 0..vectors {
-        let mut left = len;
-        while left > 0 {
-            let size = left.min(BLOCK);
-            let Some((block, after)) = Block::read(bits, size, rest) else { return false };
-            for (change, place) in block.changes().iter().take(size).zip(places.by_ref()) {
-                *place = *change as f32;
-            }
-            (rest, left) = (after, left.saturating_sub(size));
+
+    /// Keeps bytes that [are such changes](Packing::is_of), each block at a place that does not depend on the others; no bytes
+    /// as blocks that change nothing. They fit into the room of a chunk of floats: see [`Bits::chunk`].
+    pub fn keep(self, vectors: usize, bytes: &[u8], out: &mut [u8]) {
+        let mut rest = bytes;
+        for (vector, from, size) in self.blocks(vectors) {
+            let len = Block::read_len(self.bits, size, rest);
+            let (block, after) = rest.split_at_checked(len).unwrap_or((&[Block::SILENT], &[]));
+            let room = out.get_mut(self.place(vector, from)..).into_iter().flatten();
+            room.zip(block).for_each(|(to, byte)| *to = *byte);
+            rest = after;
         }
     }
-    rest.is_empty()
+
+    /// The block of a vector that begins with an element, from bytes that were [kept](Packing::keep).
+    pub fn block(self, vector: usize, from: usize, kept: &[u8]) -> Option<Block> {
+        let size = self.len.saturating_sub(from).min(BLOCK);
+        Some(Block::read(self.bits, size, kept.get(self.place(vector, from)..)?)?.0)
+    }
+
+    /// Every block of so many vectors: the vector, its first element there, and its size.
+    fn blocks(self, vectors: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+        (0..vectors).flat_map(move |vector| {
+            let starts = (0..self.len).step_by(BLOCK);
+            starts.map(move |from| (vector, from, self.len.saturating_sub(from).min(BLOCK)))
+        })
+    }
+
+    /// Where a block is kept: as if all before it were as long as blocks can be.
+    fn place(self, vector: usize, from: usize) -> usize {
+        let longest = Block::bytes(self.bits, BLOCK);
+        let whole = (self.len / BLOCK).saturating_mul(longest);
+        let last = match self.len % BLOCK {
+            0 => 0,
+            rest => Block::bytes(self.bits, rest),
+        };
+        let before = vector.saturating_mul(whole.saturating_add(last));
+        before.saturating_add((from / BLOCK).saturating_mul(longest))
+    }
 }
 
 /// The values of a message that a node sends.
@@ -91,7 +121,7 @@ impl Serialize for Values<'_> {
 mod tests {
     use super::*;
     use crate::batch::Sampler;
-    use crate::codec::{Codec, CodedGtNode};
+    use crate::codec::{Codec, CodedGtNode, whole_blocks};
     use crate::draw::{Draws, Purpose};
     use crate::node::{Config, Scratch};
     use crate::problems::{Quadratic, QuadraticParts};
@@ -129,6 +159,24 @@ mod tests {
         values.to_vec()
     }
 
+    /// What is received of two vectors: bytes are kept, beside others, and read block by block in any order.
+    fn read(packing: Packing, bytes: &[u8]) -> Vec<i32> {
+        let (len, room) = (packing.len, packing.place(2, 0));
+        let mut kept = vec![0xee; room + 3];
+        packing.keep(2, bytes, &mut kept);
+        assert_eq!(kept[room..], [0xee; 3], "beyond its end");
+        let mut all = vec![0; 2 * len];
+        for vector in [1, 0] {
+            for from in (0..len).step_by(BLOCK).rev() {
+                let size = BLOCK.min(len - from);
+                let block = packing.block(vector, from, &kept).unwrap();
+                let places = &mut all[vector * len + from..][..size];
+                places.copy_from_slice(&block.changes()[..size]);
+            }
+        }
+        all
+    }
+
     #[test]
     fn what_is_sent_is_what_the_node_adds_and_what_neighbours_read() {
         let mut stream = Draws { seed: 4, node: 0 }.stream(0, Purpose::INNER_GRADIENT);
@@ -141,18 +189,18 @@ mod tests {
                     let len = elements.len();
                     let bytes = sent(&node, elements.clone());
                     assert!(bytes.len() <= 2 * len.div_ceil(BLOCK) * longest);
-                    let mut read = [f32::NAN; 2 * N + 1];
-                    assert!(read_changes(codec.bits(), 2, len, &bytes, &mut read));
+                    let packing = Packing { bits: codec.bits(), len };
+                    assert!(packing.is_of(2, &bytes));
+                    let read = read(packing, &bytes);
                     let lens = (0..len).step_by(BLOCK).map(|at| BLOCK.min(len - at)).cycle();
                     let blocks = node.outgoing().blocks(elements).zip(lens);
                     let changes =
                         blocks.flat_map(|(block, len)| block.changes().into_iter().take(len));
-                    let want: Vec<f32> = changes.map(|change| change as f32).collect();
-                    assert_eq!(read[..2 * len], want);
-                    assert!(read[2 * len].is_nan() && want.iter().any(|change| *change != 0.0));
+                    let want: Vec<i32> = changes.collect();
+                    assert_eq!(read, want);
+                    assert!(want.iter().any(|change| *change != 0));
                     // One byte fewer or more, or of another length, is not it.
-                    let wrong =
-                        |len, bytes: &[u8]| !read_changes(codec.bits(), 2, len, bytes, &mut []);
+                    let wrong = |len, bytes: &[u8]| !Packing { len, ..packing }.is_of(2, bytes);
                     assert!(wrong(len, &bytes[..bytes.len() - 1]));
                     assert!(wrong(len, &[&bytes[..], &[31]].concat()));
                     assert!(wrong(len + BLOCK, &bytes) && wrong(len - 8, &bytes));
@@ -166,12 +214,32 @@ mod tests {
         assert_eq!(sent(&node(4, [0.0; N]), 0..N), []);
         let mut x = [0.0; N];
         x[39] = 1.0;
-        let (node, mut read) = (node(4, x), [f32::NAN; 2 * N + 1]);
+        let node = node(4, x);
         // Only the first chunk of it is silent; in the second, y is.
         assert_eq!(sent(&node, 0..32), []);
         assert_eq!(sent(&node, 32..N).last(), Some(&31));
-        assert!(read_changes(node.codec().bits(), 2, N, &[], &mut read));
-        assert!(read[..2 * N].iter().all(|change| *change == 0.0) && read[2 * N].is_nan());
+        assert_eq!(read(Packing { bits: node.codec().bits(), len: N }, &[]), [0; 2 * N]);
+    }
+
+    #[test]
+    fn changes_fit_into_the_room_of_the_floats_they_replace() {
+        for (bits, short, long) in
+            [(Bits::Three, 288, 784), (Bits::Four, 224, 784), (Bits::Eight, 96, 416)]
+        {
+            assert_eq!([32, 128].map(|chunk| bits.chunk(chunk, 784).min(784)), [short, long]);
+            for outer in 1..=600 {
+                for chunk in (1..=outer).filter(|chunk| whole_blocks(*chunk, outer)) {
+                    let size = bits.chunk(chunk as u32, outer as u32) as usize;
+                    assert!(whole_blocks(size, outer));
+                    // Its last chunk is shorter.
+                    for len in [size.min(outer), outer % size] {
+                        let packing = Packing { bits, len };
+                        assert_eq!(packing.place(2, 0), 2 * packing.place(1, 0));
+                        assert!(packing.place(1, 0) <= 4 * chunk, "{bits:?} {outer} {chunk} {len}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod trouble;
 
 pub use buffer::{LEAST_VALUES, received_len};
 pub use changes::Changes;
-pub(crate) use changes::{Values, read_changes};
+pub(crate) use changes::{Packing, Values};
 pub use cobs::{FrameError, FrameReader, FrameWriter, frame_len};
 pub use message::{
     ACKS, Acks, Answer, Ask, Body, Counters, Data, Floats, HOST, Held, Hello, Identity, Message,

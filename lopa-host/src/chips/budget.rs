@@ -60,12 +60,17 @@ impl Budget {
 
 /// The bytes of a round's chunks as frames on one line, with acknowledgements for `heard` neighbours.
 fn round_bytes(blob: &Blob<'_>, heard: usize) -> u64 {
-    let plan = blob.plan();
-    let (outer, chunk) = (blob.dimensions().outer as u64, u64::from(plan.chunk));
+    let (outer, chunk) = (blob.dimensions().outer as u64, chunk(blob));
     let whole = frame(blob, chunk.min(outer) as usize, heard);
     let last = (outer % chunk) as usize;
     let rest = if last > 0 && outer > chunk { frame(blob, last, heard) } else { 0 };
     (outer / chunk).max(1) * whole + rest
+}
+
+/// The elements of a chunk, in all rounds but those that open an epoch.
+fn chunk(blob: &Blob<'_>) -> u64 {
+    let (chunk, outer) = (blob.plan().chunk, blob.dimensions().outer as u32);
+    blob.codec().map_or(chunk, |codec| codec.bits().chunk(chunk, outer)).into()
 }
 
 /// The bytes of a frame with so many elements in the last round, measured by encoding one.
@@ -81,7 +86,7 @@ fn frame(blob: &Blob<'_>, elements: usize, heard: usize) -> u64 {
         None => elements * size_of::<f32>(),
     };
     let values = vec![0x5a; vectors * bytes];
-    let chunks = (blob.dimensions().outer as u64).div_ceil(u64::from(plan.chunk));
+    let chunks = (blob.dimensions().outer as u64).div_ceil(chunk(blob));
     let round = plan.rounds.saturating_sub(1);
     let mut acks = Acks { next: round.saturating_mul(chunks), ..Acks::default() };
     for peer in blob.peers().take(heard) {
