@@ -1,7 +1,7 @@
 //! A node whose vectors travel in few bits.
 
 use super::outgoing::{Outgoing, Vector};
-use super::{BLOCK, Codec, Grid, Ledger, Pull, Share, part};
+use super::{BLOCK, Codec, Grid, Ledger, OutOfRange, Pull, Share, part};
 use crate::epoch::Epoch;
 use crate::node::{
     Config, GtNode, LgNode, Node, NodeError, Phase, Scheme, Scratch, State, Variable,
@@ -182,11 +182,11 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
     /// They stay the same until [`CodedNode::mix`] has mixed them.
     pub fn changes(&self, x: &mut [i32], y: &mut [i32]) {
         for (at, x) in x.chunks_mut(BLOCK).enumerate() {
-            fill(x, &self.outgoing().x_changes(at.saturating_mul(BLOCK)));
+            fill(x, &self.outgoing().changes(Variable::Outer, at.saturating_mul(BLOCK)));
         }
         if self.tracking() {
             for (at, y) in y.chunks_mut(BLOCK).enumerate() {
-                fill(y, &self.outgoing().y_changes(at.saturating_mul(BLOCK)));
+                fill(y, &self.outgoing().changes(Variable::Direction, at.saturating_mul(BLOCK)));
             }
         }
     }
@@ -206,50 +206,65 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage, I: Integers, J: Integers>
             }
         };
         let to = from.saturating_add(BLOCK).min(self.node.state().x.len());
-        let (mut x_gap, mut y_gap) = ([0.0; BLOCK], [0.0; BLOCK]);
-        self.settle(Variable::Outer, from, pull, &mut x_gap)?;
+        self.settle(Variable::Outer, from, pull)?;
         if self.tracking() {
-            self.settle(Variable::Direction, from, pull, &mut y_gap)?;
+            self.settle(Variable::Direction, from, pull)?;
         }
-        let len = to.wrapping_sub(from).min(BLOCK);
-        self.node.mix(&x_gap[..len], &y_gap[..len])?;
+        self.follow(from, to.wrapping_sub(from))?;
         self.check_range(from, to)?;
         // Only now: the other blocks of the round open the epoch too.
         self.opening &= self.node.phase() != Phase::Ready;
         Ok(())
     }
 
-    /// Adds a round's changes to a block of x or of y, and writes its gaps as floats.
+    /// Adds a round's changes to a block of x or of y.
     ///
-    /// Not inlined, so that its part of a chip's stack is free again when the block is mixed.
+    /// Like what follows, it is not inlined: none of them adds to a chip's stack while another runs.
     #[inline(never)]
     fn settle(
         &mut self,
         variable: Variable,
         from: usize,
         pull: &mut dyn FnMut(Variable, &mut Pull),
-        gaps: &mut [f32; BLOCK],
     ) -> Result<(), NodeError> {
         let outer = variable == Variable::Outer;
-        let (grid, own) = if outer {
-            (self.codec.outer(), self.outgoing().x_changes(from))
-        } else {
-            (self.direction_grid(), self.outgoing().y_changes(from))
-        };
+        let grid = if outer { self.codec.outer() } else { self.direction_grid() };
         let mut theirs = Pull::new(self.opening.then_some(grid));
         pull(variable, &mut theirs);
+        self.enter(variable, from, &theirs)
+    }
+
+    /// Adds the node's own changes and those of its neighbours.
+    #[inline(never)]
+    fn enter(&mut self, variable: Variable, from: usize, theirs: &Pull) -> Result<(), NodeError> {
+        let own = self.outgoing().changes(variable, from);
         let Ledgers { x_known, x_gap, y_known, y_gap } = &mut self.ledgers;
-        let (known, gap) = if outer {
+        let (known, gap) = if variable == Variable::Outer {
             (x_known.as_mut(), x_gap.as_mut())
         } else {
             (y_known.as_mut(), y_gap.as_mut())
         };
         let (known, gap) = (part_mut(known, from), part_mut(gap, from));
-        if (Ledger { known, gap: &mut *gap }).settle(&own, &theirs).is_err() {
-            return Err(self.leave(variable));
+        match (Ledger { known, gap }).settle(&own, theirs) {
+            Ok(()) => Ok(()),
+            Err(OutOfRange) => Err(self.leave(variable)),
         }
-        gaps.iter_mut().zip(gap).for_each(|(float, gap)| *float = grid.pull(*gap));
-        Ok(())
+    }
+
+    /// Mixes `len` elements, as their gaps say.
+    #[inline(never)]
+    fn follow(&mut self, from: usize, len: usize) -> Result<(), NodeError> {
+        let pull = |floats: &mut [f32; BLOCK], grid: Grid, gaps: &[i32]| {
+            let each = floats.iter_mut().zip(part(gaps, from));
+            each.for_each(|(float, gap)| *float = grid.pull(*gap));
+        };
+        let (mut x, mut y) = ([0.0; BLOCK], [0.0; BLOCK]);
+        pull(&mut x, self.codec.outer(), self.ledgers.x_gap.as_ref());
+        if self.tracking() {
+            pull(&mut y, self.direction_grid(), self.ledgers.y_gap.as_ref());
+        }
+        let len = len.min(BLOCK);
+        self.node.mix(&x[..len], &y[..len])
     }
 
     /// The rest of a round at once, from the neighbours' changes in any order.

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use super::{BLOCK, Bits, Block, Codec, Grid};
+use crate::node::Variable;
 
 /// A view of a node's vectors and of what its neighbours know of them: together they decide what the node sends.
 ///
@@ -39,23 +40,15 @@ impl<'a> Outgoing<'a> {
         self.opening
     }
 
-    /// The changes of x from an element on.
+    /// The changes of x from an element on, or those of y for every other variable; none of y without gradient tracking.
     #[must_use]
-    pub fn x_changes(&self, from: usize) -> [i32; BLOCK] {
-        self.changes(&self.x, from)
-    }
-
-    /// The changes of y from an element on; none without gradient tracking.
-    #[must_use]
-    pub fn y_changes(&self, from: usize) -> [i32; BLOCK] {
-        self.y.map_or([0; BLOCK], |y| self.changes(&y, from))
-    }
-
-    fn changes(&self, vector: &Vector<'_>, from: usize) -> [i32; BLOCK] {
+    pub fn changes(&self, variable: Variable, from: usize) -> [i32; BLOCK] {
+        let vector = if variable == Variable::Outer { Some(self.x) } else { self.y };
+        let mut changes = [0; BLOCK];
+        let Some(vector) = vector else { return changes };
         if !self.opening {
             return vector.block(self.codec.bits(), from).changes();
         }
-        let mut changes = [0; BLOCK];
         let (values, known) = vector.from(from);
         for (change, (&value, &known)) in changes.iter_mut().zip(values.iter().zip(known)) {
             *change = vector.grid.number(value).wrapping_sub(known);

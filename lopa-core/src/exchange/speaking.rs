@@ -84,7 +84,7 @@ impl<const NEIGHBOURS: usize, const LINKS: usize, const VALUES: usize, const WIN
             && self.coded()
         {
             if self.bits(self.round).is_some() {
-                return Values::Changes(Changes { outgoing: *outgoing, elements });
+                return Values::Changes(Changes::new(*outgoing, elements));
             }
             if outgoing.is_zero(elements.clone()) {
                 return Values::Floats(Floats(&[], &[]));

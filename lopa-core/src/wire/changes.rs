@@ -11,25 +11,36 @@ use crate::codec::{BLOCK, Bits, Block, Outgoing};
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Changes<'a> {
-    /// What the node sends.
-    pub outgoing: Outgoing<'a>,
-    /// The elements of the chunk.
-    pub elements: Range<usize>,
+    outgoing: Outgoing<'a>,
+    elements: Range<usize>,
+    /// In bytes; 0 if nothing changes.
+    len: usize,
+}
+
+impl<'a> Changes<'a> {
+    /// The changes of some elements of what a node sends.
+    // The length comes first, so blocks are computed twice: that is cheap beside the line. Not inlined, so that its part of a
+    // chip's stack is free again when they are written.
+    #[must_use]
+    #[inline(never)]
+    pub fn new(outgoing: Outgoing<'a>, elements: Range<usize>) -> Self {
+        let bits = outgoing.codec().bits();
+        let blocks = outgoing.blocks(elements.clone());
+        let (silent, len) = blocks.fold((true, 0_usize), |(silent, len), block| {
+            (silent && block.is_silent(), len.saturating_add(block.written(bits)))
+        });
+        Self { outgoing, elements, len: if silent { 0 } else { len } }
+    }
 }
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bits = self.outgoing.codec().bits();
-        let blocks = self.outgoing.blocks(self.elements.clone());
-        // The length comes first, so blocks are computed twice: that is cheap beside the line.
-        let (silent, len) = blocks.clone().fold((true, 0_usize), |(silent, len), block| {
-            (silent && block.is_silent(), len.saturating_add(block.written(bits)))
-        });
-        if silent {
-            return serializer.serialize_seq(Some(0))?.end();
+        let mut out = serializer.serialize_seq(Some(self.len))?;
+        if self.len == 0 {
+            return out.end();
         }
-        let mut out = serializer.serialize_seq(Some(len))?;
-        for block in blocks {
+        for block in self.outgoing.blocks(self.elements.clone()) {
             let mut bytes = [0; Block::LONGEST];
             let len = block.write(bits, &mut bytes).unwrap_or(0);
             for byte in bytes.iter().take(len) {
@@ -152,7 +163,7 @@ mod tests {
     /// The bytes of some elements, without their length.
     fn sent(node: &Tested, elements: Range<usize>) -> Vec<u8> {
         let mut bytes = [0; 256];
-        let changes = Changes { outgoing: node.outgoing(), elements };
+        let changes = Changes::new(node.outgoing(), elements);
         let bytes = postcard::to_slice(&changes, &mut bytes).unwrap();
         let (values, rest): (&[u8], _) = postcard::take_from_bytes(bytes).unwrap();
         assert!(rest.is_empty());
