@@ -434,7 +434,7 @@ fn the_rules_of_the_studies_say_no_in_their_controls() {
     for (text, arms) in [
         (include_str!("../few-bits/mnist.toml"), 10),
         (include_str!("../few-bits/quadratics.toml"), 8),
-        (include_str!("../few-bits/shared-layer.toml"), 4),
+        (include_str!("../few-bits/shared-layer.toml"), 8),
     ] {
         let study = Study::parse(text).unwrap();
         assert!(study.uncontrolled().is_empty(), "{:?}", study.uncontrolled());

@@ -287,9 +287,9 @@ fn a_study_that_is_run_again_keeps_the_others_on_the_page() {
     assert_eq!(fs::read_to_string(dir.path().join("o/results.md")).unwrap(), without);
 }
 
-/// The results in the repository.
-fn committed() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("paper/results")
+/// The results in the repository: of the paper's studies, or of those on few bits.
+fn committed(studies: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(studies).join("results")
 }
 
 /// Every file in a folder and in those below it, from there.
@@ -305,14 +305,21 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     all.into_iter().map(|path| path.strip_prefix(folder).unwrap().to_path_buf()).collect()
 }
 
-/// Three studies in full: one compares costs, one errors at the end, one means over the second half.
+/// Four studies in full: one compares costs, one errors at the end, one means over the second half, one bits over lines.
 #[test]
 fn committed_results_are_written_again_byte_for_byte() {
     let dir = tempfile::tempdir().unwrap();
-    for name in ["rates-kappa", "rates-tau", "rates-difference"] {
-        let output = lopa(dir.path(), &["paper", name, "--out", "o"]);
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/few-bits/quadratics.toml");
+    for (studies, name, study) in [
+        ("paper", "rates-kappa", "rates-kappa"),
+        ("paper", "rates-tau", "rates-tau"),
+        ("paper", "rates-difference", "rates-difference"),
+        ("few-bits", "quadratics", own),
+    ] {
+        let output = lopa(dir.path(), &["paper", study, "--out", "o"]);
         assert!(output.status.success(), "{}", said(&output));
-        let [kept, written] = [committed(), dir.path().join("o")].map(|folder| folder.join(name));
+        let [kept, written] =
+            [committed(studies), dir.path().join("o")].map(|folder| folder.join(name));
         let mut compared = 0;
         for file in files(&kept) {
             // What depends on the machine, and what the repository does not keep.
@@ -335,15 +342,22 @@ fn committed_results_are_written_again_byte_for_byte() {
 
 #[test]
 fn the_committed_page_is_that_of_its_sections_and_gives_reasons() {
-    let page = fs::read_to_string(committed().join("results.md")).unwrap();
-    let again = lopa_host::paper::results(&committed());
-    assert!(again.left_out.is_empty(), "{:?}", again.left_out);
-    assert!(page == again.text, "run lopa paper again, or undo changes by hand");
-    for (name, _) in lopa_host::paper::STUDIES {
-        let text = fs::read(committed().join(name).join("study.json")).unwrap();
-        let study: serde_json::Value = serde_json::from_slice(&text).unwrap();
-        let reason = study["reason"].as_str().unwrap_or_default();
-        assert_eq!(study["verdict"] == "holds", reason.is_empty(), "{name}: {reason}");
-        assert_eq!(study["quick"], false, "{name}");
+    let paper: Vec<&str> = lopa_host::paper::STUDIES.iter().map(|(name, _)| *name).collect();
+    for (studies, names, title) in [
+        ("paper", &paper[..], "# The paper's claims, measured\n"),
+        ("few-bits", &["mnist", "quadratics", "shared-layer"], "# Claims, measured\n"),
+    ] {
+        let page = fs::read_to_string(committed(studies).join("results.md")).unwrap();
+        let again = lopa_host::paper::results(&committed(studies));
+        assert!(again.left_out.is_empty(), "{:?}", again.left_out);
+        assert!(page == again.text, "{studies}: run lopa paper again, or undo changes by hand");
+        assert!(page.starts_with(title), "{studies}");
+        for name in names {
+            let text = fs::read(committed(studies).join(name).join("study.json")).unwrap();
+            let study: serde_json::Value = serde_json::from_slice(&text).unwrap();
+            let reason = study["reason"].as_str().unwrap_or_default();
+            assert_eq!(study["verdict"] == "holds", reason.is_empty(), "{name}: {reason}");
+            assert_eq!(study["quick"], false, "{name}");
+        }
     }
 }

@@ -94,9 +94,14 @@ fn read(folder: &Path) -> Option<(Known, Option<Run>, String)> {
 }
 
 fn text(sections: &[Section]) -> String {
+    let paper = |section: &Section| STUDIES.iter().any(|(name, _)| *name == section.name);
+    let (title, claim) = match sections.iter().any(paper) {
+        true => ("The paper's claims, measured", "a claim of the paper"),
+        false => ("Claims, measured", "a claim"),
+    };
     let mut text = format!(
-        "# The paper's claims, measured\n\n\
-         Each row is a claim of the paper, the effect that was measured, and the verdict of the rule in the study's file. {}\n\n",
+        "# {title}\n\n\
+         Each row is {claim}, the effect that was measured, and the verdict of the rule in the study's file. {}\n\n",
         commands(sections)
     );
     text += "| claim | place | effect | verdict | why not |\n|---|---|---|---|---|\n";
