@@ -122,6 +122,24 @@ fn a_dry_run_of_flash_prints_its_commands() {
 }
 
 #[test]
+#[ignore = "needs the chip targets: tests/run.sh runs it"]
+fn flash_builds_an_image_that_takes_the_blobs() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = "[fleet]\nboard = \"pico\"\nnode = [{ id = 0, probe = \"2e8a:000c:0\" }]";
+    let one = network(&[("nodes = 4", "nodes = 1"), ("ring", "complete")]);
+    for (links, how, folder) in [
+        ("", "for pico\n", "images/plain/"),
+        ("[links]\nbits = 4\n", "for pico, without a log to", "images/bare/codec/encrypt/"),
+    ] {
+        fs::write(dir.path().join("net.toml"), format!("{one}\n{links}{table}")).unwrap();
+        let output = lopa(dir.path(), &["fleet", "net.toml", "flash", "--dry-run"]);
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(said(&output).contains(how), "{}", said(&output));
+        assert!(printed(&output).contains(folder), "{}", printed(&output));
+    }
+}
+
+#[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn an_emulated_fleet_writes_the_files_of_a_run() {
     let dir = tempfile::tempdir().unwrap();

@@ -134,11 +134,12 @@ fn pico() -> Board {
     BOARDS.into_iter().find(|board| board.name == "pico").unwrap()
 }
 
-/// The flash of a Pico with the image in it, built once.
-fn flashed() -> Vec<u8> {
-    static FLASHED: OnceLock<Vec<u8>> = OnceLock::new();
+/// The flash of a Pico with the image in it, for floats or for few bits; each is built once.
+fn flashed(few_bits: bool) -> Vec<u8> {
+    static FLASHED: [OnceLock<Vec<u8>>; 2] = [const { OnceLock::new() }; 2];
     let build = || {
-        let path = image::build(&image::folder(None), &pico());
+        let board = if few_bits { pico().with_few_bits() } else { pico() };
+        let path = image::build(&image::folder(None), &board);
         let file = fs::read(path.unwrap_or_else(|error| panic!("{error}"))).unwrap();
         let header = FileHeader32::<Endianness>::parse(&*file).unwrap();
         let endian = header.endian().unwrap();
@@ -152,7 +153,7 @@ fn flashed() -> Vec<u8> {
         }
         flash
     };
-    FLASHED.get_or_init(build).clone()
+    FLASHED[usize::from(few_bits)].get_or_init(build).clone()
 }
 
 /// Picos, switched off, with the files of a network in a folder.
@@ -165,7 +166,7 @@ impl Bench {
     /// One Pico without a blob.
     pub fn blank() -> Self {
         let bench = Self { folder: tempfile::tempdir().unwrap(), picos: 1 };
-        fs::write(bench.flash(0), flashed()).unwrap();
+        fs::write(bench.flash(0), flashed(false)).unwrap();
         bench
     }
 
@@ -173,12 +174,14 @@ impl Bench {
     pub fn new(text: &str) -> Self {
         let experiment = Experiment::parse(text).unwrap_or_else(|error| panic!("{error}"));
         let prepared = Prepared::new(experiment).unwrap_or_else(|error| panic!("{error}"));
+        let links = prepared.experiment().links.as_ref();
+        let few_bits = links.is_some_and(|links| links.bits.is_some());
         let blobs = blobs(&prepared, Limits::default(), Form::default()).unwrap();
         let bench = Self { folder: tempfile::tempdir().unwrap(), picos: blobs.len() };
         let mut text = format!("{text}\n[fleet]\nboard = \"pico\"\n");
         for (node, blob) in blobs.iter().enumerate() {
             let at = pico().blob.address as usize - FLASH.0;
-            let mut flash = flashed();
+            let mut flash = flashed(few_bits);
             flash[at..at + blob.bytes.len()].copy_from_slice(&blob.bytes);
             fs::write(bench.flash(node), flash).unwrap();
             let port = bench.port(node);

@@ -90,6 +90,19 @@ fn a_pair_of_picos_computes_the_simulations_bits() {
     assert!(report.picos.iter().all(|seen| seen.lost == 0), "{report:?}");
 }
 
+/// With the image that `lopa fleet FILE flash` builds for such a file.
+#[test]
+#[ignore = "needs Node and rp2040js: tests/run.sh runs it"]
+fn a_pair_of_picos_sends_few_bits() {
+    // Two blocks: two frames in the first round, and one in the others.
+    let text = network(2, "path", 20, 10, 115_200)
+        .replace("features = 8,", "features = 40,")
+        .replace("chunk = 4", "chunk = 32, bits = 4");
+    let bench = Bench::new(&text);
+    let report = bench.learn_and_read(&Plan::default());
+    assert_learned(&bench, &report.picos);
+}
+
 #[test]
 #[ignore = "needs Node and rp2040js: tests/run.sh runs it"]
 fn a_ring_of_three_picos_computes_the_simulations_bits() {

@@ -51,6 +51,10 @@ pub struct Board {
     pub neighbours: usize,
     /// Features its image is built with.
     pub features: &'static [&'static str],
+    /// Whether its image is built without its default features.
+    pub bare: bool,
+    /// Features instead of all those of its image, if vectors travel in few bits and its usual image has no room for them.
+    pub lean: Option<&'static [&'static str]>,
     /// The fastest rate of its lines, in bits per second.
     pub fastest: u32,
     /// Whether its line to the host is USB, where a full buffer makes the host wait, and no baud rate counts.
@@ -70,6 +74,9 @@ pub struct Flash {
     /// Bytes that a line holds meanwhile.
     pub holds: u32,
 }
+
+/// Few bits and keys, without a log.
+const LEAN: &[&str] = &["codec", "encrypt"];
 
 /// Flash of a file: an emulator waits.
 const FILE: Flash = Flash { erases: u32::MAX, deaf: 0, holds: 0 };
@@ -116,6 +123,7 @@ pub const BOARDS: [Board; 4] = [
         floats: 40 * 1024,
         links: 3,
         fastest: 1_000_000,
+        lean: Some(LEAN),
         usb: true,
         flash: Flash { erases: 100_000, deaf: 45_000, holds: 2048 },
         ..EMULATED
@@ -131,6 +139,7 @@ pub const BOARDS: [Board; 4] = [
         floats: 100 * 1024,
         links: 3,
         fastest: 1_000_000,
+        lean: Some(LEAN),
         usb: true,
         flash: Flash { erases: 100_000, deaf: 45_000, holds: 2048 },
         ..EMULATED
@@ -150,6 +159,8 @@ pub const EMULATED: Board = Board {
     links: LINES + 1,
     neighbours: LINES,
     features: &[],
+    bare: false,
+    lean: None,
     fastest: 1_000_000,
     usb: false,
     flash: FILE,
@@ -196,6 +207,15 @@ impl FromStr for Board {
 }
 
 impl Board {
+    /// The board with an image that can send few bits: without a log, if its usual one has no room for them.
+    #[must_use]
+    pub const fn with_few_bits(self) -> Self {
+        match self.lean {
+            Some(features) => Self { features, bare: true, ..self },
+            None => self,
+        }
+    }
+
     /// The room of its image, as the chip itself sees it.
     #[must_use]
     pub const fn capacity(&self) -> Capacity {

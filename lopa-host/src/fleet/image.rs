@@ -164,9 +164,9 @@ fn copy(from: &Path, to: &Path, programs: &[&str]) -> Result<(), WriteError> {
 /// # Errors
 /// Says what is missing, with the command that installs it.
 pub fn build(firmware: &Path, board: &Board) -> Result<PathBuf, ImageError> {
-    let Board { name, target, features, .. } = *board;
+    let Board { name, target, features, bare, .. } = *board;
     let (programs, targets) = (&[name], &[target]);
-    let build = Build { package: name, programs, targets, features, bare: false, level: None };
+    let build = Build { package: name, programs, targets, features, bare, level: None };
     let folder = build.run(firmware)?.into_iter().next().unwrap_or_default();
     given(&folder.join(name))
 }

@@ -99,7 +99,8 @@ impl Source {
         let built = match &self.image {
             Some(image) => image::given(image),
             None => {
-                tell(format_args!("building the node program for {}", board.name));
+                let how = if board.bare { ", without a log to have room for few bits" } else { "" };
+                tell(format_args!("building the node program for {}{how}", board.name));
                 image::build(&image::folder(self.firmware.as_deref()), board)
             }
         };
