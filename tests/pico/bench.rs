@@ -174,8 +174,7 @@ impl Bench {
     pub fn new(text: &str) -> Self {
         let experiment = Experiment::parse(text).unwrap_or_else(|error| panic!("{error}"));
         let prepared = Prepared::new(experiment).unwrap_or_else(|error| panic!("{error}"));
-        let links = prepared.experiment().links.as_ref();
-        let few_bits = links.is_some_and(|links| links.bits.is_some());
+        let few_bits = prepared.experiment().codec().unwrap().is_some();
         let blobs = blobs(&prepared, Limits::default(), Form::default()).unwrap();
         let bench = Self { folder: tempfile::tempdir().unwrap(), picos: blobs.len() };
         let mut text = format!("{text}\n[fleet]\nboard = \"pico\"\n");

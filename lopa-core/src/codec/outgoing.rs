@@ -67,10 +67,7 @@ impl<'a> Outgoing<'a> {
 
     /// The blocks of some elements of x, and then of y: what is sent in a round that opens no epoch. The elements begin with
     /// a block, and end with one or with the vector.
-    pub(crate) fn blocks(
-        &self,
-        elements: Range<usize>,
-    ) -> impl Iterator<Item = Block> + Clone + 'a {
+    pub(crate) fn blocks(&self, elements: Range<usize>) -> impl Iterator<Item = Block> + 'a {
         let (outgoing, each) = (*self, elements.len().div_ceil(BLOCK));
         let all = if self.y.is_some() { each.saturating_mul(2) } else { each };
         (0..all).map(move |at| {

@@ -49,8 +49,7 @@ impl Flash {
         let nodes = 0..prepared.experiment().network.nodes;
         let probes: Vec<_> = nodes.map(|node| probe(prepared, node)).collect::<Result<_, _>>()?;
         flash::lines(&board, &self.blobs, &self.blobs, None).map_err(Failure::input)?;
-        let few_bits =
-            prepared.experiment().links.as_ref().is_some_and(|links| links.bits.is_some());
+        let few_bits = prepared.experiment().codec().map_err(Failure::input)?.is_some();
         let image = self.source.program(&if few_bits { board.with_few_bits() } else { board })?;
         let mut batch = outputs.batch();
         batch.restrict(access(prepared));
