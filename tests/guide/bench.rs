@@ -107,8 +107,8 @@ esac
 case "$*" in
 'install --locked probe-rs-tools') mv $here/tools/probe-rs $here/bin;;
 'install --locked --path lopa-host')
-  # With the features that all tests have, so that nothing is built anew.
-  cd {root} && $cargo test --locked --workspace --test main --no-run --target-dir {target}
+  # With the features that tests/run.sh tests, so that nothing is built anew.
+  cd {root} && $cargo test --locked --workspace --features lopa-host/zenoh --test main --no-run --target-dir {target}
   ln -s {built}/lopa $here/bin/lopa;;
 install*) echo "the stand-in for cargo does not install this: $*" >&2; exit 9;;
 *) exec $cargo "$@";;
