@@ -16,7 +16,7 @@ boards=(nrf52840-dk nucleo-l476rg pico pico-2)
 host=(--workspace --features lopa-host/zenoh)
 mkdir -p "${CARGO_TARGET_DIR:-target}"
 built=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
-# A first build takes longer if it leaves something for the next one to start from. Where such a thing exists, it is used.
+# A first build is faster if it is not incremental. Where an earlier one was, this one is too.
 [ -d "$built/debug/incremental" ] || export CARGO_INCREMENTAL=0
 
 # Some steps run beside the others, so that no core is idle while one step waits: for a lock, or for one long test. What they
