@@ -50,7 +50,7 @@ pub(crate) fn reduce<A: Copy, B: Copy>(a: &[A], b: &[B], term: impl Fn(A, B) -> 
 pub(crate) fn reduce_row<T: Copy>(row: &[T], vector: &[f32], value: impl Fn(T) -> f32) -> f32 {
     #[cfg(not(feature = "simd"))]
     if WRITTEN_OUT {
-        let [sum] = narrow::dots(row, [vector], value);
+        let [sum] = narrow::dots_of_row(row, [vector], value);
         return sum;
     }
     reduce(row, vector, |a, b| (Number(value(a)) * b).0)
@@ -201,9 +201,21 @@ pub fn add_scaled(out: &mut [f32], scale: f32, a: &[f32]) {
 #[inline]
 pub fn add_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
     let pairs = gap.iter_mut().zip(theirs.iter().zip(own));
-    update(pairs, move |gap, (theirs, own)| {
-        Number(plus(gap.0, (Number(weight) * (Number(*theirs) - own)).0))
-    });
+    update(pairs, move |gap, (theirs, own)| Number(plus(gap.0, pull(weight, *theirs, *own))));
+}
+
+/// `gap = weight * (theirs - own)`, up to the end of the shortest slice: the pull of the first neighbour, with the bits of
+/// [`add_gap`] on zeros.
+#[inline]
+pub fn set_gap(gap: &mut [f32], weight: f32, theirs: &[f32], own: &[f32]) {
+    let pairs = gap.iter_mut().zip(theirs.iter().zip(own));
+    update(pairs, move |_, (theirs, own)| Number(plus(0.0, pull(weight, *theirs, *own))));
+}
+
+/// One neighbour's pull on one element.
+#[inline(always)]
+fn pull(weight: f32, theirs: f32, own: f32) -> f32 {
+    (Number(weight) * (Number(theirs) - own)).0
 }
 
 /// `out[i] += term(a[i])`.

@@ -12,6 +12,16 @@ use core::sync::atomic::{AtomicU32, Ordering};
 pub(crate) trait Work {
     type Output;
     fn run(self) -> Self::Output;
+
+    /// The same on a processor with vectors of 512 bits, which has registers for twice as many of them.
+    #[cfg(feature = "simd")]
+    #[inline(always)]
+    fn run_with_many_registers(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run()
+    }
 }
 
 /// Runs `work` with the widest vectors of the processor.
@@ -35,6 +45,19 @@ pub(crate) fn run_long<W: Work>(len: usize, work: W) -> W::Output {
 #[cfg(feature = "simd")]
 pub(crate) fn run_with<W: WithSimd>(work: W) -> W::Output {
     processor().dispatch(work)
+}
+
+/// Asks for the memory at an address, without waiting for it. Any address is allowed.
+#[cfg(feature = "simd")]
+#[inline(always)]
+pub(crate) fn fetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
+        sse._mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    // There is no safe way elsewhere.
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// The most bits that a vector may have.
@@ -79,6 +102,6 @@ impl<W: Work> WithSimd for Widest<W> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> W::Output {
-        self.0.run()
+        if S::F32_LANES * 32 == 512 { self.0.run_with_many_registers() } else { self.0.run() }
     }
 }

@@ -334,16 +334,19 @@ impl<P: Problem, X: Storage, T: Storage, D: Storage> Node<P, X, T, D> {
             return Err(NodeError::OutOfTurn);
         }
         let neighbours = neighbours.into_iter();
+        let (mut x_gap, mut y_gap) = ([0.0; CHUNK], [0.0; CHUNK]);
         while let Phase::Mixing { next } = self.phase {
             let (x, y) = (self.buffers.x.as_ref(), self.buffers.y.as_ref());
             let end = next.saturating_add(CHUNK).min(x.len());
             let part = next..end;
             let tracking = self.scheme == Scheme::GradientTracking;
-            let (mut x_gap, mut y_gap) = ([0.0; CHUNK], [0.0; CHUNK]);
-            for Neighbour { weight, x: their_x, y: their_y } in neighbours.clone() {
-                pull("neighbour's x", &mut x_gap, weight, their_x, x, part.clone())?;
+            for (at, Neighbour { weight, x: their_x, y: their_y }) in neighbours.clone().enumerate()
+            {
+                // Its pull overwrites what the chunk before has left.
+                let first = at == 0;
+                pull("neighbour's x", &mut x_gap, first, weight, their_x, x, part.clone())?;
                 if tracking {
-                    pull("neighbour's y", &mut y_gap, weight, their_y, y, part.clone())?;
+                    pull("neighbour's y", &mut y_gap, first, weight, their_y, y, part.clone())?;
                 }
             }
             let len = part.len().min(CHUNK);

@@ -3,12 +3,18 @@
 use core::array::{from_mut, from_ref};
 
 use super::{NodeError, Variable};
-use crate::vector::{Finite, Number, WRITTEN_OUT, add_gap, update, update_both};
+use crate::vector::{
+    Finite, Number, WRITTEN_OUT, add_gap, all_finite, set_gap, update, update_both,
+};
+#[cfg(feature = "simd")]
+use crate::widest;
+use crate::widest::Work;
 
-/// Adds one neighbour's pull on a part of a vector.
+/// Adds one neighbour's pull on a part of a vector, to zero if it is the first.
 pub(super) fn pull(
     name: &'static str,
     gap: &mut [f32],
+    first: bool,
     weight: f32,
     theirs: &[f32],
     own: &[f32],
@@ -16,7 +22,11 @@ pub(super) fn pull(
 ) -> Result<(), NodeError> {
     check_length(name, theirs, own.len())?;
     if let (Some(theirs), Some(own)) = (theirs.get(part.clone()), own.get(part)) {
-        add_gap(gap, weight, theirs, own);
+        if first {
+            set_gap(gap, weight, theirs, own);
+        } else {
+            add_gap(gap, weight, theirs, own);
+        }
     }
     Ok(())
 }
@@ -80,26 +90,53 @@ pub(super) fn mix_tracking(
     x: &mut [f32],
     y: &mut [f32],
     delta: &[f32],
-    [x_gap, y_gap]: [&[f32]; 2],
+    gaps: [&[f32]; 2],
     steps: [f32; 2],
 ) -> Result<(), Variable> {
-    let (x, x_rest) = x.as_chunks_mut::<FEW>();
-    let (y, y_rest) = y.as_chunks_mut::<FEW>();
-    let (delta, delta_rest) = delta.as_chunks::<FEW>();
-    let (x_gap, x_gap_rest) = x_gap.as_chunks::<FEW>();
-    let (y_gap, y_gap_rest) = y_gap.as_chunks::<FEW>();
-    let sum = |y, gap, delta| (Number(y) + gap + delta).0;
-    let gaps = x_gap.iter().zip(y_gap);
-    for (((x, y), delta), (x_gap, y_gap)) in x.iter_mut().zip(y).zip(delta).zip(gaps) {
-        mix_few(x, y, x_gap, steps, core::array::from_fn(|i| sum(y[i], y_gap[i], delta[i])))?;
+    let mix = MixTracking { x, y, delta, gaps, steps };
+    #[cfg(feature = "simd")]
+    return widest::run_long(mix.x.len(), mix);
+    #[cfg(not(feature = "simd"))]
+    mix.run()
+}
+
+struct MixTracking<'a> {
+    x: &'a mut [f32],
+    y: &'a mut [f32],
+    delta: &'a [f32],
+    gaps: [&'a [f32]; 2],
+    steps: [f32; 2],
+}
+
+impl Work for MixTracking<'_> {
+    type Output = Result<(), Variable>;
+
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn run(self) -> Self::Output {
+        let Self { x, y, delta, gaps: [x_gap, y_gap], steps } = self;
+        let (x, x_rest) = x.as_chunks_mut::<FEW>();
+        let (y, y_rest) = y.as_chunks_mut::<FEW>();
+        let (delta, delta_rest) = delta.as_chunks::<FEW>();
+        let (x_gap, x_gap_rest) = x_gap.as_chunks::<FEW>();
+        let (y_gap, y_gap_rest) = y_gap.as_chunks::<FEW>();
+        let sum = |y, gap, delta| (Number(y) + gap + delta).0;
+        let gaps = x_gap.iter().zip(y_gap);
+        for (((x, y), delta), (x_gap, y_gap)) in x.iter_mut().zip(y).zip(delta).zip(gaps) {
+            let mut next = [0.0; FEW];
+            for i in 0..FEW {
+                next[i] = sum(y[i], y_gap[i], delta[i]);
+            }
+            mix_few(x, y, x_gap, steps, next)?;
+        }
+        let gaps = x_gap_rest.iter().zip(y_gap_rest);
+        let rest = x_rest.iter_mut().zip(y_rest).zip(delta_rest).zip(gaps);
+        for (((x, y), delta), (x_gap, y_gap)) in rest {
+            let next = sum(*y, *y_gap, *delta);
+            mix_few(from_mut(x), from_mut(y), from_ref(x_gap), steps, [next])?;
+        }
+        Ok(())
     }
-    let gaps = x_gap_rest.iter().zip(y_gap_rest);
-    for (((x, y), delta), (x_gap, y_gap)) in x_rest.iter_mut().zip(y_rest).zip(delta_rest).zip(gaps)
-    {
-        let next = sum(*y, *y_gap, *delta);
-        mix_few(from_mut(x), from_mut(y), from_ref(x_gap), steps, [next])?;
-    }
-    Ok(())
 }
 
 /// LG: x += τ (gap - α y), then y = z, as far as x stays finite.
@@ -124,7 +161,8 @@ pub(super) fn mix_local(
 }
 
 /// x += τ (gap - α y), then y = `next`, unless one of them would not be finite.
-#[inline]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 fn mix_few<const N: usize>(
     x: &mut [f32; N],
     y: &mut [f32; N],
@@ -132,18 +170,15 @@ fn mix_few<const N: usize>(
     [tau, alpha]: [f32; 2],
     next: [f32; N],
 ) -> Result<(), Variable> {
-    let (mut finite_x, mut finite_y) = (Finite::default(), Finite::default());
+    let mut finite = Finite::default();
     let mut moved = [0.0; N];
     for i in 0..N {
         moved[i] = (Number(x[i]) + Number(tau) * (Number(gap[i]) - Number(alpha) * y[i])).0;
-        finite_x.note(moved[i]);
-        finite_y.note(next[i]);
+        finite.note(moved[i]);
+        finite.note(next[i]);
     }
-    if !finite_x.all() {
-        return Err(Variable::Outer);
-    }
-    if !finite_y.all() {
-        return Err(Variable::Direction);
+    if !finite.all() {
+        return Err(if all_finite(&moved) { Variable::Direction } else { Variable::Outer });
     }
     (*x, *y) = (moved, next);
     Ok(())

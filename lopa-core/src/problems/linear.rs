@@ -1,14 +1,17 @@
 //! The loss of a linear model over a batch, with its first and second derivative.
 
+mod blocks;
 #[cfg(feature = "simd")]
 mod short;
 
 use core::array;
 use core::marker::PhantomData;
 
+use blocks::Blocks;
+
 #[cfg(feature = "integer")]
 use super::integer;
-use crate::batch::{Batch, Indices};
+use crate::batch::Batch;
 use crate::math;
 #[cfg(feature = "integer")]
 use crate::samples::Arithmetic;
@@ -272,21 +275,36 @@ impl<F: Factor<V>, const V: usize> Work for AddRows<'_, F, V> {
     #[cfg_attr(feature = "simd", inline(always))]
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
+        self.run_with::<false>();
+    }
+
+    #[cfg(feature = "simd")]
+    #[inline(always)]
+    fn run_with_many_registers(self) {
+        self.run_with::<true>();
+    }
+}
+
+impl<F: Factor<V>, const V: usize> AddRows<'_, F, V> {
+    #[cfg_attr(feature = "simd", inline(always))]
+    #[cfg_attr(not(feature = "simd"), inline)]
+    fn run_with<const MANY_REGISTERS: bool>(self) {
         let Self { samples, batch, vectors, share, room, out, .. } = self;
-        let mut indices = batch.indices();
-        while let Some((block, rows)) = next_block(samples, &mut indices) {
-            let products = rows.dots::<V, true>(vectors, room);
-            let mut labels = [0.0; BLOCK];
-            for i in 0..BLOCK {
-                labels[i] = samples.label(block[i]);
+        let mut blocks = Blocks::new(samples, batch);
+        while let Some(block) = blocks.next(room) {
+            let factors =
+                block_factors::<F, V, MANY_REGISTERS>(samples, &block, vectors, share, room);
+            // Twice as many rows are added at once, if there are so many.
+            #[cfg(not(feature = "simd"))]
+            if let Some(other) = blocks.next(room) {
+                let more =
+                    block_factors::<F, V, MANY_REGISTERS>(samples, &other, vectors, share, room);
+                Block::add_both([&block.1, &other.1], [factors, more], out);
+                continue;
             }
-            let mut factors = F::of(products, labels);
-            for factor in &mut factors {
-                *factor *= share;
-            }
-            rows.add_scaled(factors, room, out);
+            block.1.add_scaled(factors, room, out);
         }
-        for index in indices {
+        for index in blocks.rest() {
             let row = samples.row(index);
             let mut products = [0.0; V];
             for v in 0..V {
@@ -298,20 +316,26 @@ impl<F: Factor<V>, const V: usize> Work for AddRows<'_, F, V> {
     }
 }
 
-/// The next [`BLOCK`] samples of a batch; `None` if fewer are left, or if one of them is beyond the end.
-#[inline]
-fn next_block<'a>(
-    samples: &Samples<'a>,
-    indices: &mut Indices,
-) -> Option<([usize; BLOCK], Block<'a>)> {
-    if BLOCK == 1 || indices.len() < BLOCK {
-        return None;
+/// What the rows of a block are multiplied by.
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
+fn block_factors<F: Factor<V>, const V: usize, const MANY_REGISTERS: bool>(
+    samples: &Samples<'_>,
+    (indices, rows): &([usize; BLOCK], Block<'_>),
+    vectors: [&[f32]; V],
+    share: f32,
+    room: &mut Room,
+) -> [f32; BLOCK] {
+    let products = rows.dots::<V, true, MANY_REGISTERS>(vectors, room);
+    let mut labels = [0.0; BLOCK];
+    for i in 0..BLOCK {
+        labels[i] = samples.label(indices[i]);
     }
-    let mut ahead = indices.clone();
-    let block = array::from_fn(|_| ahead.next().unwrap_or(usize::MAX));
-    let rows = Block::new(samples, block)?;
-    *indices = ahead;
-    Some((block, rows))
+    let mut factors = F::of(products, labels);
+    for factor in &mut factors {
+        *factor *= share;
+    }
+    factors
 }
 
 /// The mean over a batch of `term(index)`.
@@ -352,13 +376,15 @@ impl<F: Fn(usize, f32) -> f32> Work for MeanLoss<'_, F> {
     fn run(self) -> f32 {
         let Self { samples, batch, weights, loss, room } = self;
         let mut sum = CompensatedSum::default();
-        let mut indices = batch.indices();
-        while let Some((block, rows)) = next_block(samples, &mut indices) {
-            for (index, [output]) in block.into_iter().zip(rows.dots::<1, false>([weights], room)) {
+        let mut blocks = Blocks::new(samples, batch);
+        while let Some((block, rows)) = blocks.next(room) {
+            for (index, [output]) in
+                block.into_iter().zip(rows.dots::<1, false, false>([weights], room))
+            {
                 sum.add(loss(index, output));
             }
         }
-        for index in indices {
+        for index in blocks.rest() {
             sum.add(loss(index, samples.row(index).dot(weights)));
         }
         sum.value() * batch.weight()

@@ -117,8 +117,7 @@ impl<L: LinearLoss> Problem for Regularised<'_, L> {
         if self.train.arithmetic() == Arithmetic::Integer {
             return crate::fixed::twice_exp_all(self.base, x, workspace);
         }
-        math::exp_all(self.base, x, workspace);
-        update(workspace.iter_mut().zip(x), |strength, _| strength * 2.0);
+        math::twice_exp_all(self.base, x, workspace);
     }
 
     fn inner_gradient(

@@ -62,10 +62,21 @@ impl<'a> Block<'a> {
         })
     }
 
+    /// Says that this block follows the one that is computed with this memory: it is fetched meanwhile.
+    #[cfg(feature = "simd")]
+    #[inline(always)]
+    pub(crate) fn follows(&self, room: &mut Room) {
+        match self.raw {
+            Raw::U8(rows) => room.expect(rows),
+            Raw::I8(rows) => room.expect(rows),
+            Raw::F32(rows) => room.expect(rows),
+        }
+    }
+
     /// The scalar products of each row with each of the vectors. With `KEEP`, [`Block::add_scaled`] may follow.
     #[cfg_attr(feature = "simd", inline(always))]
     #[cfg_attr(not(feature = "simd"), inline)]
-    pub(crate) fn dots<const V: usize, const KEEP: bool>(
+    pub(crate) fn dots<const V: usize, const KEEP: bool, const MANY_REGISTERS: bool>(
         &self,
         vectors: [&[f32]; V],
         room: &mut Room,
@@ -75,10 +86,14 @@ impl<'a> Block<'a> {
         let offset = self.offset;
         let mut sums = match self.raw {
             // Images have no offset: subtracting zero from a whole number can be left out.
-            Raw::U8(rows) if offset == 0.0 => dots::<_, V, KEEP>(rows, vectors, f32::from, room),
-            Raw::U8(rows) => dots::<_, V, KEEP>(rows, vectors, minus(offset), room),
-            Raw::I8(rows) => dots::<_, V, KEEP>(rows, vectors, minus(offset), room),
-            Raw::F32(rows) => dots::<_, V, false>(rows, vectors, minus(offset), room),
+            Raw::U8(rows) if offset == 0.0 => {
+                dots::<_, V, KEEP, MANY_REGISTERS>(rows, vectors, f32::from, room)
+            }
+            Raw::U8(rows) => dots::<_, V, KEEP, MANY_REGISTERS>(rows, vectors, minus(offset), room),
+            Raw::I8(rows) => dots::<_, V, KEEP, MANY_REGISTERS>(rows, vectors, minus(offset), room),
+            Raw::F32(rows) => {
+                dots::<_, V, false, MANY_REGISTERS>(rows, vectors, minus(offset), room)
+            }
         };
         for sum in sums.as_flattened_mut() {
             *sum *= self.scale;
@@ -119,6 +134,34 @@ impl<'a> Block<'a> {
             }
         }
     }
+
+    /// [`Block::add_scaled`] for two blocks of the same samples, in one pass over `out`.
+    #[cfg(not(feature = "simd"))]
+    #[inline]
+    pub(crate) fn add_both(blocks: [&Self; 2], factors: [[f32; BLOCK]; 2], out: &mut [f32]) {
+        match blocks.map(|block| block.raw) {
+            // Only images: the same for every kind of row would take 3 KB more of flash.
+            [Raw::U8(a), Raw::U8(b)] if blocks[0].offset == 0.0 => {
+                let factors = join(factors).map(|factor| factor * blocks[0].scale);
+                narrow::add_rows(out, join([a, b]), factors, f32::from);
+            }
+            _ => {
+                for (block, factors) in blocks.into_iter().zip(factors) {
+                    block.add_scaled(factors, &Room, out);
+                }
+            }
+        }
+    }
+}
+
+/// Two blocks.
+#[cfg(not(feature = "simd"))]
+const BOTH: usize = 2 * BLOCK;
+
+#[cfg(not(feature = "simd"))]
+#[inline]
+fn join<T: Copy>([a, b]: [[T; BLOCK]; 2]) -> [T; BOTH] {
+    core::array::from_fn(|i| if i < BLOCK { a[i] } else { b[i - BLOCK] })
 }
 
 #[cfg(feature = "simd")]
@@ -126,15 +169,23 @@ use wide::dots;
 
 #[cfg(not(feature = "simd"))]
 #[inline]
-fn dots<T: Copy, const V: usize, const KEEP: bool>(
+fn dots<T: Copy, const V: usize, const KEEP: bool, const MANY_REGISTERS: bool>(
     rows: [&[T]; BLOCK],
     vectors: [&[f32]; V],
     value: impl Fn(T) -> f32,
     _: &mut Room,
 ) -> [[f32; V]; BLOCK] {
     let mut sums = [[0.0; V]; BLOCK];
-    for (sums, row) in sums.iter_mut().zip(rows) {
-        *sums = narrow::dots(row, vectors, &value);
+    // Of a pair, an element of a vector is loaded once for both rows. With one vector, registers would not do.
+    if V == 1 || BLOCK == 1 {
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            *sums = narrow::dots_of_row(row, vectors, &value);
+        }
+    } else {
+        let (pairs, sums_of_pairs) = (rows.as_chunks::<2>().0, sums.as_chunks_mut::<2>().0);
+        for (sums, &rows) in sums_of_pairs.iter_mut().zip(pairs) {
+            *sums = narrow::dots_of_pair(rows, vectors, &value);
+        }
     }
     sums
 }

@@ -4,7 +4,7 @@ use super::{Features, Scaling, minus};
 #[cfg(not(feature = "simd"))]
 use crate::vector::LANES;
 #[cfg(not(feature = "simd"))]
-use crate::vector::narrow::{self, add_row, dots as dots_of_row};
+use crate::vector::narrow::{self, add_row, dots_of_row};
 #[cfg(feature = "simd")]
 use crate::vector::wide::dots_of_row;
 use crate::vector::{

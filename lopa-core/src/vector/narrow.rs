@@ -5,62 +5,86 @@ use super::{LANES, add_first_lanes, add_lanes, in_chunks, shortest};
 /// Half of the lanes.
 const HALF: usize = LANES / 2;
 
-/// The sums of `value(row[i]) * vector[i]` for each vector, as [`reduce`](super::reduce) computes them, in two passes of
-/// half of the lanes each.
-#[inline]
-pub(crate) fn dots<T: Copy, const V: usize>(
-    row: &[T],
+/// The sums of `value(row[i]) * vector[i]` for each row and vector, as [`reduce`](super::reduce) computes them. `PART` lanes
+/// at a time, so that the sums of all rows and vectors are in registers: their product may be sixteen.
+// Not inlined: only once in the image.
+#[inline(never)]
+fn dots<T: Copy, const R: usize, const V: usize, const PART: usize>(
+    rows: [&[T]; R],
     vectors: [&[f32]; V],
     value: impl Fn(T) -> f32,
-) -> [f32; V] {
-    let len = row.len().min(shortest(&vectors));
-    let ([row], [row_rest]) = in_chunks::<T, HALF, 1>([row], len);
-    let (vectors, vectors_rest) = in_chunks::<f32, HALF, V>(vectors, len);
-    let mut halves = [0, 1].map(|half| every_other(half, row, vectors, &value));
-    let last = if (len / HALF).is_multiple_of(2) { &mut halves[0] } else { &mut halves[1] };
-    for v in 0..V {
-        let terms = row_rest.iter().zip(vectors_rest[v]);
-        for (lane, (&a, &weight)) in last[v].iter_mut().zip(terms) {
-            *lane += value(a) * weight;
+) -> [[f32; V]; R] {
+    let len = shortest(&rows).min(shortest(&vectors));
+    let mut lanes = [[[0.0; LANES]; V]; R];
+    for part in 0..LANES / PART {
+        let first = (part * PART).min(len);
+        let (rows, vectors) = (rows.map(|row| &row[first..len]), vectors.map(|v| &v[first..len]));
+        let sums = lanes_of_part::<T, R, V, PART>(rows, vectors, &value);
+        for r in 0..R {
+            for v in 0..V {
+                lanes[r][v].as_chunks_mut::<PART>().0[part] = sums[r][v];
+            }
         }
     }
-    let mut sums = [0.0; V];
-    for v in 0..V {
-        let [low, high] = halves.map(|half| half[v]);
-        let mut all = [0.0; LANES];
-        all[..HALF].copy_from_slice(&low);
-        all[HALF..].copy_from_slice(&high);
-        sums[v] = add_lanes(all, len);
+    let mut sums = [[0.0; V]; R];
+    for r in 0..R {
+        for v in 0..V {
+            sums[r][v] = add_lanes(lanes[r][v], len);
+        }
     }
     sums
 }
 
-/// The sums of every other chunk: those of one half of the lanes.
-// Not inlined: a loop with its registers to itself, and only once in the image.
-#[inline(never)]
-fn every_other<T: Copy, const V: usize>(
-    half: usize,
-    row: &[[T; HALF]],
-    vectors: [&[[f32; HALF]]; V],
+/// [`dots`] for one row.
+#[inline]
+pub(crate) fn dots_of_row<T: Copy, const V: usize>(
+    row: &[T],
+    vectors: [&[f32]; V],
+    value: impl Fn(T) -> f32,
+) -> [f32; V] {
+    let [sums] = dots::<T, 1, V, HALF>([row], vectors, value);
+    sums
+}
+
+/// [`dots`] for two rows, so that an element of a vector is loaded once for both.
+#[inline]
+pub(crate) fn dots_of_pair<T: Copy, const V: usize>(
+    rows: [&[T]; 2],
+    vectors: [&[f32]; V],
     value: &impl Fn(T) -> f32,
-) -> [[f32; HALF]; V] {
-    // Cut here, so that the compiler sees that all have the same length.
-    let count = row.len().min(shortest(&vectors));
-    let row = &row[..count];
-    let mut own = vectors;
-    for v in 0..V {
-        own[v] = &vectors[v][..count];
-    }
-    let mut sums = [[0.0; HALF]; V];
-    let mut chunk = half;
-    while chunk < count {
-        for i in 0..HALF {
-            let a = value(row[chunk][i]);
-            for v in 0..V {
-                sums[v][i] += a * own[v][chunk][i];
+) -> [[f32; V]; 2] {
+    dots::<T, 2, V, { HALF / 2 }>(rows, vectors, value)
+}
+
+/// The sums of the first `PART` lanes.
+// Not inlined: a loop with its registers to itself.
+#[inline(never)]
+fn lanes_of_part<T: Copy, const R: usize, const V: usize, const PART: usize>(
+    rows: [&[T]; R],
+    vectors: [&[f32]; V],
+    value: &impl Fn(T) -> f32,
+) -> [[[f32; PART]; V]; R] {
+    let len = shortest(&rows).min(shortest(&vectors));
+    let (rows, rows_rest) = in_chunks::<T, LANES, R>(rows, len);
+    let (vectors, vectors_rest) = in_chunks::<f32, LANES, V>(vectors, len);
+    let mut sums = [[[0.0; PART]; V]; R];
+    for chunk in 0..len / LANES {
+        for r in 0..R {
+            for i in 0..PART {
+                let a = value(rows[r][chunk][i]);
+                for v in 0..V {
+                    sums[r][v][i] += a * vectors[v][chunk][i];
+                }
             }
         }
-        chunk = chunk.wrapping_add(2);
+    }
+    for r in 0..R {
+        for v in 0..V {
+            let rest = rows_rest[r].iter().zip(vectors_rest[v]);
+            for (sum, (&a, &weight)) in sums[r][v].iter_mut().zip(rest) {
+                *sum += value(a) * weight;
+            }
+        }
     }
     sums
 }
@@ -166,10 +190,16 @@ mod tests {
         let (mut out, mut want) = ([0.7_f32; 50], [0.7_f32; 50]);
         add_rows(&mut out, rows, factors, |a| a - 0.3);
         for b in 0..B {
-            let sums = dots(rows[b], [&vectors[0][..width], &vectors[1]], |a| a - 0.3);
-            for (sum, vector) in sums.iter().zip(&vectors) {
-                let alone = reduce(rows[b], vector, |a, v| (a - 0.3) * v);
-                assert_eq!(sum.to_bits(), alone.to_bits(), "{B} rows of {width}");
+            let both = [&vectors[0][..width], &vectors[1]];
+            let row = dots_of_row(rows[b], both, |a| a - 0.3);
+            let pair = dots_of_pair([rows[b], rows[(b + 1) % B]], both, &|a| a - 0.3);
+            for v in 0..2 {
+                let alone = reduce(rows[b], &vectors[v], |a, v| (a - 0.3) * v);
+                for sum in [row[v], pair[0][v]] {
+                    assert_eq!(sum.to_bits(), alone.to_bits(), "{B} rows of {width}");
+                }
+                let alone = reduce(rows[(b + 1) % B], &vectors[v], |a, v| (a - 0.3) * v);
+                assert_eq!(pair[1][v].to_bits(), alone.to_bits(), "{B} rows of {width}");
             }
             for (want, a) in want.iter_mut().zip(rows[b]) {
                 *want += factors[b] * (a - 0.3);
@@ -184,6 +214,7 @@ mod tests {
             assert_blocks_are_rows::<1>(width);
             assert_blocks_are_rows::<3>(width);
             assert_blocks_are_rows::<4>(width);
+            assert_blocks_are_rows::<8>(width);
         }
     }
 

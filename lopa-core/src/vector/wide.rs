@@ -4,6 +4,7 @@ use core::cell::Cell;
 use std::vec::Vec;
 
 use super::{LANES, add_lanes, in_chunks, shortest};
+use crate::widest;
 
 /// How many rows are read at once. The lanes of one row wait for their own last sum, but the rows of a block do not wait
 /// for each other.
@@ -19,22 +20,46 @@ pub(crate) struct Chunk([[f32; LANES]; ROWS]);
 
 /// The rows of a block as floats: rows are read twice, but converted only once. Chunks that are zero in all rows are left
 /// out.
-#[derive(Default)]
 pub(crate) struct Converted {
     values: Vec<Chunk>,
     /// Where each chunk is in the rows.
     places: Vec<usize>,
+    next: Next,
+}
+
+/// The rows of the block after this one. They are fetched while this one is computed.
+#[derive(Clone, Copy)]
+struct Next {
+    /// Where they begin in memory.
+    rows: [*const u8; ROWS],
+    /// The bytes of a chunk.
+    chunk: usize,
+}
+
+impl Next {
+    /// Asks for a chunk of one of the rows from `first` on. Other chunks ask for other rows: a line of memory has four chunks
+    /// of bytes. Not all at once, because a processor has few requests under way at a time.
+    #[inline(always)]
+    fn fetch(&self, first: usize, place: usize) {
+        widest::fetch(self.rows[first + place % HALF].wrapping_add(place * self.chunk));
+    }
 }
 
 std::thread_local! {
     // Kept, because filling it with zeros for every batch would cost as much as it saves.
-    static CONVERTED: Cell<Converted> = const { Cell::new(Converted { values: Vec::new(), places: Vec::new() }) };
+    static CONVERTED: Cell<Converted> = const { Cell::new(Converted::EMPTY) };
 }
 
 impl Converted {
+    const EMPTY: Self = Self {
+        values: Vec::new(),
+        places: Vec::new(),
+        next: Next { rows: [core::ptr::null(); ROWS], chunk: 0 },
+    };
+
     /// Memory for rows of `width` features, lent by the thread.
     pub(crate) fn lend<R>(width: usize, work: impl FnOnce(&mut Self) -> R) -> R {
-        let mut converted = CONVERTED.take();
+        let mut converted = CONVERTED.replace(Self::EMPTY);
         let chunks = width.div_ceil(LANES);
         if converted.values.len() < chunks {
             converted.values.resize(chunks, Chunk([[0.0; LANES]; ROWS]));
@@ -42,6 +67,13 @@ impl Converted {
         let result = work(&mut converted);
         CONVERTED.set(converted);
         result
+    }
+
+    /// Names the rows of the block after this one.
+    #[inline(always)]
+    pub(crate) fn expect<T>(&mut self, rows: [&[T]; ROWS]) {
+        let rows = rows.map(|row| row.as_ptr().cast());
+        self.next = Next { rows, chunk: LANES * size_of::<T>() };
     }
 
     /// Reads only the chunks that are marked in one of the rows, or all of them without marks.
@@ -66,7 +98,7 @@ impl Converted {
 /// chunks that were chosen. With `KEEP`, keeps what it converts.
 // A chunk of zeros adds +0 or -0 to lanes that are never -0, which changes nothing.
 #[inline(always)]
-pub(crate) fn dots<T: Copy, const V: usize, const KEEP: bool>(
+pub(crate) fn dots<T: Copy, const V: usize, const KEEP: bool, const MANY_REGISTERS: bool>(
     rows: [&[T]; ROWS],
     vectors: [&[f32]; V],
     value: impl Fn(T) -> f32,
@@ -75,21 +107,14 @@ pub(crate) fn dots<T: Copy, const V: usize, const KEEP: bool>(
     let len = shortest(&rows).min(shortest(&vectors));
     let (rows, rows_rest) = in_chunks::<T, LANES, ROWS>(rows, len);
     let (vectors, vectors_rest) = in_chunks::<f32, LANES, V>(vectors, len);
-    let Converted { values, places } = converted;
-    // As many sums as a machine with the widest vectors keeps in registers.
-    let [a, b, c, d, e, f, g, h] = rows;
-    let mut lanes = [[[0.0; LANES]; V]; ROWS];
-    if V == 1 {
-        lanes = whole_chunks::<T, ROWS, V, KEEP>(0, rows, vectors, &value, values, places);
-    } else {
-        let low =
-            whole_chunks::<T, HALF, V, KEEP>(0, [a, b, c, d], vectors, &value, values, places);
-        let high =
-            whole_chunks::<T, HALF, V, KEEP>(HALF, [e, f, g, h], vectors, &value, values, places);
-        for b in 0..HALF {
-            (lanes[b], lanes[b + HALF]) = (low[b], high[b]);
-        }
-    }
+    let Converted { values, places, next } = converted;
+    // As many sums as the machine keeps in registers.
+    let memory = (&mut values[..], &places[..], &*next);
+    let mut lanes = match (MANY_REGISTERS, V) {
+        (true, 1) => few_at_once::<T, 8, V, KEEP>(rows, vectors, &value, memory),
+        (true, _) | (false, 1) => few_at_once::<T, 4, V, KEEP>(rows, vectors, &value, memory),
+        (false, _) => few_at_once::<T, 2, V, KEEP>(rows, vectors, &value, memory),
+    };
     if !len.is_multiple_of(LANES) && places.last() == Some(&(len / LANES)) {
         // Zeros after the end, which again change nothing.
         let mut vectors = [[0.0; LANES]; V];
@@ -107,30 +132,84 @@ pub(crate) fn dots<T: Copy, const V: usize, const KEEP: bool>(
         }
     }
     let mut sums = [[0.0; V]; ROWS];
-    for b in 0..ROWS {
-        for v in 0..V {
-            sums[b][v] = add_lanes(lanes[b][v], LANES);
+    for v in 0..V {
+        let mut own = [[0.0; LANES]; ROWS];
+        for b in 0..ROWS {
+            own[b] = lanes[b][v];
+        }
+        let own = add_lanes_of_all(own);
+        for b in 0..ROWS {
+            sums[b][v] = own[b];
         }
     }
     sums
 }
 
-/// The lanes of each row and vector. A function of its own, with lanes that are only indexed by constants: otherwise they
-/// would be kept in memory.
+/// [`add_lanes`] for all rows together: the halves of two rows fill one vector, so no lane is idle.
+#[inline(always)]
+fn add_lanes_of_all([a, b, c, d, e, f, g, h]: [[f32; LANES]; ROWS]) -> [f32; ROWS] {
+    let (ab, cd) = (add_halves::<8>(a, b), add_halves::<8>(c, d));
+    let (ef, gh) = (add_halves::<8>(e, f), add_halves::<8>(g, h));
+    let (abcd, efgh) = (add_halves::<4>(ab, cd), add_halves::<4>(ef, gh));
+    let all = add_halves::<2>(abcd, efgh);
+    let all = add_halves::<1>(all, all);
+    [all[0], all[8], all[4], all[12], all[2], all[10], all[6], all[14]]
+}
+
+/// Adds lanes that are `BY` apart: those of `a` where the lane's number does not have the bit `BY`, those of `b` elsewhere.
+#[inline(always)]
+fn add_halves<const BY: usize>(a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+    let (mut low, mut high) = ([0.0; LANES], [0.0; LANES]);
+    for i in 0..LANES {
+        low[i] = if i & BY == 0 { a[i] } else { b[i ^ BY] };
+        high[i] = if i & BY == 0 { a[i ^ BY] } else { b[i] };
+    }
+    for i in 0..LANES {
+        low[i] += high[i];
+    }
+    low
+}
+
+/// The lanes of each row and vector, of `FEW` rows at once.
+#[inline(always)]
+fn few_at_once<T: Copy, const FEW: usize, const V: usize, const KEEP: bool>(
+    rows: [&[[T; LANES]]; ROWS],
+    vectors: [&[[f32; LANES]]; V],
+    value: &impl Fn(T) -> f32,
+    (values, places, next): (&mut [Chunk], &[usize], &Next),
+) -> [[[f32; LANES]; V]; ROWS] {
+    let mut lanes = [[[0.0; LANES]; V]; ROWS];
+    let few = rows.as_chunks::<FEW>().0.iter().zip(lanes.as_chunks_mut::<FEW>().0);
+    for (at, (&rows, lanes)) in few.enumerate() {
+        *lanes =
+            whole_chunks::<T, FEW, V, KEEP>(at * FEW, rows, vectors, value, (values, places, next));
+    }
+    lanes
+}
+
+/// The same for the rows after the first `from`. A function of its own, with lanes that are only indexed by constants:
+/// otherwise they would be kept in memory.
 #[inline(always)]
 fn whole_chunks<T: Copy, const B: usize, const V: usize, const KEEP: bool>(
     from: usize,
     rows: [&[[T; LANES]]; B],
     vectors: [&[[f32; LANES]]; V],
     value: &impl Fn(T) -> f32,
-    values: &mut [Chunk],
-    places: &[usize],
+    (values, places, next): (&mut [Chunk], &[usize], &Next),
 ) -> [[[f32; LANES]; V]; B] {
     let mut lanes = [[[0.0_f32; LANES]; V]; B];
     for (kept, &place) in values.iter_mut().zip(places) {
         // Only the last chunk can be beyond: one that ends early.
         if place >= rows[0].len() {
             break;
+        }
+        if from == 0 {
+            next.fetch(0, place);
+        }
+        // Read once for all rows: otherwise again after each that is kept, as if that could have changed them.
+        let mut parts = [[0.0; LANES]; V];
+        for v in 0..V {
+            parts[v] = vectors[v][place];
         }
         for b in 0..B {
             let mut row = [0.0; LANES];
@@ -141,7 +220,7 @@ fn whole_chunks<T: Copy, const B: usize, const V: usize, const KEEP: bool>(
                 kept.0[from + b] = row;
             }
             for v in 0..V {
-                lanes[b][v] = add_products(lanes[b][v], row, vectors[v][place]);
+                lanes[b][v] = add_products(lanes[b][v], row, parts[v]);
             }
         }
     }
@@ -153,6 +232,7 @@ fn whole_chunks<T: Copy, const B: usize, const V: usize, const KEEP: bool>(
 pub(crate) fn add_converted(out: &mut [f32], converted: &Converted, factors: [f32; ROWS]) {
     let (out, out_rest) = out.as_chunks_mut::<LANES>();
     for (chunk, &place) in converted.values.iter().zip(&converted.places) {
+        converted.next.fetch(HALF, place);
         if let Some(out) = out.get_mut(place) {
             let mut sums = *out;
             for (factor, row) in factors.iter().zip(&chunk.0) {

@@ -11,7 +11,7 @@ use bytemuck::{Pod, Zeroable};
 use lopa_core::network::{Edge, NetworkError, check_edges};
 use lopa_core::node::NodeError;
 use lopa_core::problem::Dimensions;
-use lopa_core::vector::add_gap;
+use lopa_core::vector::{add_gap, set_gap};
 use rayon::prelude::*;
 
 /// A node of a network, whatever its algorithm.
@@ -63,12 +63,17 @@ pub type Vectors<'a, A> = [&'a [A]; 2];
 /// The pull of all neighbours, Σ_j w_ij (a_j - a), on each vector that travels, in the order of their numbers.
 pub(crate) fn pull<'a>(
     own: Vectors<'a, f32>,
-    neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
+    mut neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
     pulls: [&mut [f32]; 2],
 ) {
     let [x, y] = pulls;
-    x.fill(0.0);
-    y.fill(0.0);
+    if let Some((weight, theirs)) = neighbours.next() {
+        set_gap(x, weight, theirs[0], own[0]);
+        set_gap(y, weight, theirs[1], own[1]);
+    } else {
+        x.fill(0.0);
+        y.fill(0.0);
+    }
     for (weight, theirs) in neighbours {
         add_gap(x, weight, theirs[0], own[0]);
         add_gap(y, weight, theirs[1], own[1]);
