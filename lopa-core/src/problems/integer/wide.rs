@@ -13,6 +13,7 @@ use super::scales::Scales;
 use crate::batch::{Batch, Indices};
 use crate::samples::{Features, Samples};
 use crate::vector::LANES;
+use crate::widest;
 
 /// Rows that are multiplied at once, so that integers are loaded once for all of them.
 const ROWS: usize = 4;
@@ -180,7 +181,12 @@ impl<'a> Group<'a> {
             if index >= samples.len() {
                 continue;
             }
-            self.rows[self.len] = rows.row(index);
+            let row = rows.row(index);
+            if self.len < ROWS {
+                // The first ones while the others are looked up.
+                row.iter().for_each(|piece| widest::fetch(piece.as_ptr()));
+            }
+            self.rows[self.len] = row;
             labels[self.len] = samples.label(index);
             self.len += 1;
             match samples.filled(index) {
@@ -207,12 +213,13 @@ impl<'a> Group<'a> {
         integers: [&[Integers]; V],
     ) -> [[i64; GROUP]; V] {
         let mut products = [[0_i64; GROUP]; V];
-        let blocks = self.rows.as_chunks::<ROWS>().0.iter().take(self.len.div_ceil(ROWS));
-        for (block, rows) in blocks.enumerate() {
+        let blocks = self.rows.as_chunks::<ROWS>().0;
+        for (block, rows) in blocks.iter().take(self.len.div_ceil(ROWS)).enumerate() {
+            let next = blocks.get(block + 1).unwrap_or(rows);
             let mut start = self.filled.start;
             while start < self.filled.end {
                 let end = self.filled.end.min(start + PIECES);
-                let sums = sums::<L, V, SIGNED>(lanes, *rows, integers, start..end);
+                let sums = sums::<L, V, SIGNED>(lanes, *rows, integers, start..end, next);
                 for v in 0..V {
                     for r in 0..ROWS {
                         let sum: i64 = sums[v][r].iter().map(|&sum| i64::from(sum)).sum();
@@ -289,8 +296,10 @@ fn sums<L: Lanes, const V: usize, const SIGNED: bool>(
     mut rows: [&[Bytes]; ROWS],
     mut integers: [&[Integers]; V],
     pieces: Range<usize>,
+    next: &[&[Bytes]; ROWS],
 ) -> [[Sums; ROWS]; V] {
-    let len = pieces.len();
+    let (len, first) = (pieces.len(), pieces.start);
+    let next = next.map(|row| row.as_ptr().wrapping_add(first));
     // All of one length, so that no index has to be checked.
     for row in &mut rows {
         *row = &row[pieces.clone()][..len];
@@ -301,6 +310,7 @@ fn sums<L: Lanes, const V: usize, const SIGNED: bool>(
     let mut sums = [[[0; 16]; ROWS]; V];
     for i in 0..len {
         for r in 0..ROWS {
+            widest::fetch(next[r].wrapping_add(i).cast());
             for v in 0..V {
                 sums[v][r] = lanes.multiply::<SIGNED>(sums[v][r], &rows[r][i], &integers[v][i]);
             }
