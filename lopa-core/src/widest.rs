@@ -47,6 +47,10 @@ pub(crate) fn run_with<W: WithSimd>(work: W) -> W::Output {
     processor().dispatch(work)
 }
 
+/// Whether [`fetch`] does anything: elsewhere there is no safe way.
+#[cfg(feature = "simd")]
+pub(crate) const FETCHES: bool = cfg!(target_arch = "x86_64");
+
 /// Asks for the memory at an address, without waiting for it. Any address is allowed.
 #[cfg(feature = "simd")]
 #[inline(always)]
@@ -55,7 +59,6 @@ pub(crate) fn fetch(address: *const u8) {
     if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
         sse._mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast());
     }
-    // There is no safe way elsewhere.
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }

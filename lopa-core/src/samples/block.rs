@@ -1,5 +1,7 @@
 //! Several rows at once, with the bits of one after the other.
 
+#[cfg(feature = "simd")]
+use super::many::fetch;
 use super::{Features, Samples, Scaling, minus};
 #[cfg(not(feature = "simd"))]
 use crate::vector::narrow;
@@ -70,6 +72,17 @@ impl<'a> Block<'a> {
             Raw::U8(rows) => room.expect(rows),
             Raw::I8(rows) => room.expect(rows),
             Raw::F32(rows) => room.expect(rows),
+        }
+    }
+
+    /// Asks for all rows, which are needed soon.
+    #[cfg(feature = "simd")]
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        match self.raw {
+            Raw::U8(rows) => rows.into_iter().for_each(fetch),
+            Raw::I8(rows) => rows.into_iter().for_each(fetch),
+            Raw::F32(rows) => rows.into_iter().for_each(fetch),
         }
     }
 

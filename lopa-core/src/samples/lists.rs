@@ -5,11 +5,10 @@ use std::vec::Vec;
 
 use super::{Features, Samples, SamplesError, Scaling};
 use crate::vector::LANES;
-use crate::vector::matrix::Matrix;
-use crate::vector::sparse::{GROUPS, Place, SUMS};
+use crate::vector::sparse::{self, CHUNKS, GROUPS, Place, SUMS, Values};
 
-/// The most features of a listed row: a byte tells the chunk of each.
-const MOST: usize = LANES << u8::BITS;
+/// The most features of a listed row.
+const MOST: usize = LANES * CHUNKS;
 
 /// The features of samples that are not zero, in few bytes: see [`Samples::listed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +33,11 @@ impl Lists {
         self.starts.is_empty()
     }
 
-    /// A row, and what is read of the next one.
+    /// A row.
     #[inline(always)]
     fn row(&self, index: usize) -> Option<&[u16]> {
         let [from, to] = *self.starts.get(index..)?.first_chunk()?;
-        self.entries.get(from as usize..(to as usize).checked_add(LANES)?)
+        self.entries.get(from as usize..to as usize)
     }
 
     fn new(raw: &[u8], width: usize) -> Self {
@@ -51,14 +50,12 @@ impl Lists {
                     continue;
                 }
                 for (lane, &value) in values.iter().enumerate().filter(|(_, value)| **value != 0) {
-                    let Place { group, number } = Place::of(lane);
-                    groups[group][number].push((chunk << u8::BITS) as u16 | u16::from(value));
+                    let Place { group, sum } = Place::of(lane);
+                    groups[group][sum].push((chunk << u8::BITS) as u16 | u16::from(value));
                 }
             }
             lists.push(&groups);
         }
-        // Chunks of entries are read whole.
-        lists.entries.extend([0; LANES]);
         lists
     }
 
@@ -138,18 +135,14 @@ impl<'a> Samples<'a> {
         self.lists = None;
     }
 
-    /// Adds a sample to a matrix as a list; false if samples have no lists.
+    /// The lists of some samples; `None` if samples have no lists.
     #[inline(always)]
-    pub(super) fn push_list_to(&self, matrix: &mut Matrix, index: usize) -> bool {
-        let Some((lens, entries)) = self.list(index).and_then(|list| list.split_first_chunk())
-        else {
-            return false;
-        };
-        match self.features {
-            Features::I8(_) => matrix.push_list(lens, entries, |a| f32::from(a as u8 as i8)),
-            _ => matrix.push_list(lens, entries, |a| f32::from(a as u8)),
-        }
-        true
+    pub(crate) fn lists_of(&self, chosen: &[usize]) -> Option<sparse::Lists<'a>> {
+        self.lists?;
+        let signed = matches!(self.features, Features::I8(_));
+        let mut lists = sparse::Lists::new(if signed { &SIGNED } else { &UNSIGNED });
+        chosen.iter().for_each(|&index| lists.push(self.list(index).unwrap_or_default()));
+        Some(lists)
     }
 
     /// A sample's list, if samples have lists.
@@ -158,6 +151,24 @@ impl<'a> Samples<'a> {
         self.lists?.row(index)
     }
 }
+
+static UNSIGNED: Values = {
+    let (mut values, mut i) = ([0.0; 256], 0);
+    while i < values.len() {
+        values[i] = i as f32;
+        i += 1;
+    }
+    values
+};
+
+static SIGNED: Values = {
+    let (mut values, mut i) = ([0.0; 256], 0);
+    while i < values.len() {
+        values[i] = i as u8 as i8 as f32;
+        i += 1;
+    }
+    values
+};
 
 /// Whether a list is that of a row.
 fn is_of(list: &[u16], row: &[u8]) -> bool {
@@ -187,7 +198,7 @@ fn is_of(list: &[u16], row: &[u8]) -> bool {
             }
         }
     }
-    entries.len() == LANES && listed == row.iter().filter(|value| **value != 0).count()
+    entries.is_empty() && listed == row.iter().filter(|value| **value != 0).count()
 }
 
 #[cfg(test)]
@@ -210,7 +221,7 @@ mod tests {
         let first = [0, 0, 0, 8, 1, 255, 0, 0, 0x102, 0x204, 0, 0];
         assert_eq!(lists.entries[..12], first);
         assert_eq!(lists.starts, [0, 12, 20, 24]);
-        for at in 0..lists.entries.len() - LANES {
+        for at in 0..lists.entries.len() {
             for other in [1, 3, 0x100, 0x300, 0xff00] {
                 let mut wrong = lists.clone();
                 wrong.entries[at] ^= other;

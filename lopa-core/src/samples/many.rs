@@ -3,6 +3,7 @@
 use super::{Features, Samples, Scale, Scaling, minus};
 use crate::vector::LANES;
 use crate::vector::matrix::Matrix;
+use crate::widest;
 
 /// From how many vectors on lists pay: they are used for as many at once as there are lanes.
 const LISTED: usize = LANES / 2;
@@ -19,9 +20,6 @@ impl Samples<'_> {
     /// Adds a sample's features to a matrix; they are still to be multiplied by the [common scale](Samples::common_scale).
     #[inline(always)]
     pub(crate) fn push_to(&self, matrix: &mut Matrix, index: usize) {
-        if self.push_list_to(matrix, index) {
-            return;
-        }
         let (row, marks) = (self.row(index), self.filled(index));
         match (self.scaling, row.raw) {
             (Scaling::Common { offset, .. }, Features::U8(raw)) => {
@@ -40,8 +38,7 @@ impl Samples<'_> {
         }
     }
 
-    /// Reads something of every line of memory of a row. Many rows are then on their way at once, where the reading of one
-    /// row would wait for the one before.
+    /// Asks for a row. Many rows are then on their way at once, where the reading of one row would wait for the one before.
     #[inline(always)]
     pub(crate) fn fetch(&self, index: usize) {
         if let Some(list) = self.list(index) {
@@ -63,10 +60,15 @@ impl Samples<'_> {
     }
 }
 
+/// Asks for every line of memory of a row.
 #[inline(always)]
 pub(super) fn fetch<T: Copy>(raw: &[T]) {
     const LINE: usize = 64;
-    for &first in raw.iter().step_by(LINE / size_of::<T>()) {
-        core::hint::black_box(first);
+    for first in raw.iter().step_by(LINE / size_of::<T>()) {
+        if widest::FETCHES {
+            widest::fetch(core::ptr::from_ref(first).cast());
+        } else {
+            core::hint::black_box(*first);
+        }
     }
 }

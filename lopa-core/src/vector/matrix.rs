@@ -4,7 +4,7 @@ use core::array;
 use core::cell::Cell;
 use std::vec::Vec;
 
-use super::sparse::{GROUPS, Lists};
+use super::sparse::{Lists, Turned};
 use super::wide::padded;
 use super::{LANES, add_lanes};
 use crate::widest::Simd;
@@ -38,8 +38,8 @@ impl Column {
 }
 
 /// A part of a row.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(64))]
 pub(super) struct Chunk(pub(super) [f32; LANES]);
 
 impl Chunk {
@@ -59,8 +59,8 @@ pub(crate) struct Matrix {
     of_chunks: Vec<u64>,
     /// The vectors that are used at once, chunk by chunk.
     tile: Vec<Chunk>,
-    /// The rows instead, if they are listed.
-    lists: Lists,
+    /// Memory for rows that are listed instead.
+    turned: Turned,
     /// Memory for what is computed from the rows.
     columns: Vec<Column>,
 }
@@ -92,7 +92,6 @@ impl Matrix {
     /// Forgets all rows.
     pub(crate) fn clear(&mut self) {
         self.rows = 0;
-        self.lists.clear();
         self.of_rows.clear();
         self.of_chunks.clear();
         self.of_chunks.resize(self.chunks(), 0);
@@ -161,29 +160,19 @@ impl Matrix {
         self.rows += 1;
     }
 
-    /// Adds a row as [`Lists::push`] does. All rows must be listed, or none.
-    #[inline(always)]
-    pub(crate) fn push_list(
-        &mut self,
-        lens: &[u16; GROUPS],
-        entries: &[u16],
-        value: impl Fn(u16) -> f32,
-    ) {
-        self.lists.push(lens, entries, value);
-    }
-
     /// `scale` times the scalar products of each vector with every row: one column for each of the `vectors`, which follow
-    /// one another. Each sum is the one that [`reduce`](super::reduce) computes.
+    /// one another. Each sum is the one that [`reduce`](super::reduce) computes. With `lists`, rows are those.
     #[inline(always)]
     pub(crate) fn dots<S: Simd>(
         &mut self,
         simd: S,
+        lists: Option<&Lists<'_>>,
         vectors: &[f32],
         scale: f32,
         out: &mut [Column],
     ) {
-        if !self.lists.is_empty() {
-            return self.lists.dots(simd, self.width, vectors, scale, out);
+        if let Some(lists) = lists {
+            return self.turned.dots(simd, lists, self.width, vectors, scale, out);
         }
         let (tiles, rest) = out.as_chunks_mut::<VECTORS>();
         let split = (tiles.len() * VECTORS * self.width).min(vectors.len());
@@ -260,11 +249,17 @@ impl Matrix {
     }
 
     /// `vector += factor * row` for each vector, row after row: `out` has the vectors one after the other, `factors` a column
-    /// for each of them.
+    /// for each of them. With `lists`, rows are those.
     #[inline(always)]
-    pub(crate) fn add<S: Simd>(&mut self, simd: S, factors: &[Column], out: &mut [f32]) {
-        if !self.lists.is_empty() {
-            return self.lists.add(simd, self.width, factors, out);
+    pub(crate) fn add<S: Simd>(
+        &mut self,
+        simd: S,
+        lists: Option<&Lists<'_>>,
+        factors: &[Column],
+        out: &mut [f32],
+    ) {
+        if let Some(lists) = lists {
+            return self.turned.add(simd, lists, self.width, factors, out);
         }
         let (tiles, rest) = factors.as_chunks::<VECTORS>();
         let split = (tiles.len() * VECTORS * self.width).min(out.len());
@@ -332,7 +327,7 @@ impl Matrix {
 
 /// The values of a whole chunk. A function of its own, so that it becomes vector operations before it is part of a loop.
 #[inline(always)]
-pub(super) fn converted<T: Copy>(
+fn converted<T: Copy>(
     at: usize,
     raw: &[T; LANES],
     value: &impl Fn(usize, T) -> f32,

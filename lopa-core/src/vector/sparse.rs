@@ -6,7 +6,7 @@
 
 use std::vec::Vec;
 
-use super::matrix::{Chunk, Column, ROWS, converted, parts, parts_mut};
+use super::matrix::{Chunk, Column, ROWS, parts, parts_mut};
 use super::turn::turn;
 use super::wide::padded;
 use super::{LANES, in_chunks};
@@ -21,97 +21,92 @@ pub(crate) const SUMS: usize = LANES / GROUPS;
 /// The most chunks of vectors that are used at once.
 const WIDE: usize = 2;
 
-/// Where a feature is: its group, and its number in there. The remainder of the number tells its partial sum.
+/// Where the features of a lane are: their group, and their partial sum in there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) group: usize,
-    pub(crate) number: usize,
+    pub(crate) sum: usize,
 }
 
 impl Place {
     #[inline(always)]
-    pub(crate) const fn of(feature: usize) -> Self {
-        let (chunk, lane) = (feature / LANES, feature % LANES);
-        Self { group: lane % GROUPS, number: chunk * SUMS + lane / GROUPS }
+    pub(crate) const fn of(lane: usize) -> Self {
+        Self { group: lane % GROUPS, sum: lane / GROUPS % SUMS }
     }
 }
 
+/// The most chunks of a listed row: a byte tells the chunk of each feature.
+pub(crate) const CHUNKS: usize = 1 << u8::BITS;
+
 /// At most [`ROWS`] rows, as lists of what is not zero. What is left out would add +0 or -0 to sums that are never -0, which
 /// changes nothing.
+pub(crate) struct Lists<'a> {
+    rows: [&'a [u16]; ROWS],
+    count: usize,
+    values: &'static Values,
+}
+
+/// What the bytes of features stand for.
+pub(crate) type Values = [f32; 1 << u8::BITS];
+
+impl<'a> Lists<'a> {
+    /// No rows, whose features will have these values.
+    #[inline(always)]
+    pub(crate) const fn new(values: &'static Values) -> Self {
+        Self { rows: [&[]; ROWS], count: 0, values }
+    }
+
+    /// Adds a row: for each group how many entries it has, then the entries. In a group there is one feature for each partial
+    /// sum after the other, where one has fewer with zeros in their places. An entry has its chunk in the upper half, its
+    /// byte in the lower. A row beyond [`ROWS`] is not added.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, row: &'a [u16]) {
+        if let Some(place) = self.rows.get_mut(self.count) {
+            *place = row;
+            self.count += 1;
+        }
+    }
+
+    /// For each row the entries of a group, one for each partial sum after the other.
+    #[inline(always)]
+    fn group(&self, group: usize) -> impl Iterator<Item = &'a [[u16; SUMS]]> {
+        self.rows[..self.count]
+            .iter()
+            .map(move |row| {
+                let (lens, entries) = row.split_first_chunk::<GROUPS>()?;
+                let from = lens[..group].iter().map(|&len| usize::from(len)).sum::<usize>();
+                Some(entries.get(from..from + usize::from(lens[group]))?.as_chunks().0)
+            })
+            .map(Option::unwrap_or_default)
+    }
+
+    /// The chunk of an entry, and its value.
+    #[inline(always)]
+    fn read(&self, entry: u16) -> (usize, f32) {
+        let [byte, chunk] = entry.to_le_bytes();
+        (usize::from(chunk), self.values[usize::from(byte)])
+    }
+}
+
+/// Memory for products with [`Lists`].
 #[derive(Default)]
-pub(crate) struct Lists {
-    /// For each row, where its groups begin, and where the last of them ends.
-    starts: Vec<[usize; GROUPS + 1]>,
-    /// What rows have listed, and what is left of others.
-    numbers: Vec<u16>,
-    values: Vec<f32>,
+pub(crate) struct Turned {
     /// Vectors as they were, and turned: many products have the same vectors as the ones before.
     known: (usize, Vec<f32>),
-    turned: Vec<Chunk>,
+    vectors: Vec<Chunk>,
     /// What rows are added to, turned.
     out: Vec<Chunk>,
     /// For each group and row, a part of the sums.
     sums: Vec<Chunk>,
 }
 
-impl Lists {
-    pub(crate) fn clear(&mut self) {
-        self.starts.clear();
-    }
-
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.starts.is_empty()
-    }
-
-    /// Adds a row. `entries` has the features that are not zero, group after group, and at least [`LANES`] entries more; `lens`
-    /// says how many each group has. In a group there is one feature for each partial sum after the other, where one has
-    /// fewer with zeros in their places. An entry has its chunk in the upper half. A row beyond [`ROWS`] is not added.
-    #[inline(always)]
-    pub(crate) fn push(
-        &mut self,
-        lens: &[u16; GROUPS],
-        entries: &[u16],
-        value: impl Fn(u16) -> f32,
-    ) {
-        if self.starts.len() == ROWS {
-            return;
-        }
-        let from = self.starts.last().map_or(0, |starts| starts[GROUPS].next_multiple_of(LANES));
-        let mut starts = [from; GROUPS + 1];
-        for (group, &len) in lens.iter().enumerate() {
-            starts[group + 1] = starts[group] + usize::from(len);
-        }
-        self.starts.push(starts);
-        // Whole chunks: what is too much is not read.
-        let end = from + (starts[GROUPS] - from).next_multiple_of(LANES).min(entries.len());
-        if self.numbers.len() < end {
-            self.numbers.resize(end, 0);
-            self.values.resize(end, 0.0);
-        }
-        let numbers = self.numbers[from..end].as_chunks_mut::<LANES>().0;
-        let values = self.values[from..end].as_chunks_mut::<LANES>().0;
-        for (entries, (numbers, values)) in
-            entries.as_chunks::<LANES>().0.iter().zip(numbers.iter_mut().zip(values))
-        {
-            *numbers = numbers_of(entries);
-            *values = converted(0, entries, &|_, a| value(a));
-        }
-    }
-
-    /// The numbers and the values of a group in a row, one for each partial sum.
-    #[inline(always)]
-    fn list(&self, row: usize, group: usize) -> impl Iterator<Item = (&[u16; SUMS], &[f32; SUMS])> {
-        let starts = &self.starts[row];
-        let range = starts[group]..starts[group + 1];
-        let (numbers, values) = (&self.numbers[range.clone()], &self.values[range]);
-        numbers.as_chunks().0.iter().zip(values.as_chunks().0)
-    }
-
+impl Turned {
     /// As [`Matrix::dots`](super::matrix::Matrix::dots), for vectors of `width` features.
     #[inline(always)]
     pub(crate) fn dots<S: Simd>(
         &mut self,
         simd: S,
+        lists: &Lists<'_>,
         width: usize,
         vectors: &[f32],
         scale: f32,
@@ -120,9 +115,9 @@ impl Lists {
         const BOTH: usize = WIDE * LANES;
         for (vectors, out) in vectors.chunks(BOTH * width).zip(out.chunks_mut(BOTH)) {
             if out.len() > LANES {
-                self.dots_of::<S, WIDE>(simd, width, vectors, scale, out);
+                self.dots_of::<S, WIDE>(simd, lists, width, vectors, scale, out);
             } else {
-                self.dots_of::<S, 1>(simd, width, vectors, scale, out);
+                self.dots_of::<S, 1>(simd, lists, width, vectors, scale, out);
             }
         }
     }
@@ -131,32 +126,32 @@ impl Lists {
     fn dots_of<S: Simd, const U: usize>(
         &mut self,
         simd: S,
+        lists: &Lists<'_>,
         width: usize,
         vectors: &[f32],
         scale: f32,
         out: &mut [Column],
     ) {
         if self.known.0 != width || !same(&self.known.1, vectors) {
-            turn_in::<S, U>(simd, width, vectors, &mut self.turned);
+            turn_in::<S, U>(simd, width, vectors, &mut self.vectors);
             self.known.0 = width;
             self.known.1.clear();
             self.known.1.extend_from_slice(vectors);
         }
         let mut sums = core::mem::take(&mut self.sums);
         sums.resize(GROUPS * ROWS * U, Chunk::ZERO);
-        let of_group = self.turned.len() / GROUPS;
-        let rows = self.starts.len();
-        for (group, sums) in sums.chunks_exact_mut(ROWS * U).enumerate() {
-            let turned = self.turned[group * of_group..][..of_group].as_chunks::<U>().0;
-            for (row, sums) in sums.as_chunks_mut::<U>().0.iter_mut().enumerate().take(rows) {
+        let groups = groups::<U>(&mut self.vectors).iter().zip(sums.chunks_exact_mut(ROWS * U));
+        for (group, (vectors, sums)) in groups.enumerate() {
+            for (row, sums) in lists.group(group).zip(sums.as_chunks_mut::<U>().0) {
                 for part in 0..LANES / S::F32_LANES {
                     let mut lanes = [[simd.splat_f32s(0.0); U]; SUMS];
-                    for (numbers, values) in self.list(row, group) {
+                    for entries in row {
                         for i in 0..SUMS {
-                            let Some(turned) = turned.get(usize::from(numbers[i])) else { break };
-                            let value = simd.splat_f32s(values[i]);
+                            let (chunk, value) = lists.read(entries[i]);
+                            let value = simd.splat_f32s(value);
                             for u in 0..U {
-                                let product = simd.mul_f32s(value, parts::<S>(&turned[u].0)[part]);
+                                let vectors = parts::<S>(&vectors[chunk][i][u].0)[part];
+                                let product = simd.mul_f32s(value, vectors);
                                 lanes[i][u] = simd.add_f32s(lanes[i][u], product);
                             }
                         }
@@ -170,7 +165,7 @@ impl Lists {
         }
         // Back to a column for each vector.
         let scale = simd.splat_f32s(scale);
-        for first in (0..rows).step_by(LANES) {
+        for first in (0..lists.count).step_by(LANES) {
             for u in 0..U {
                 let read = |row: usize, part: usize| {
                     let of = |group: usize| {
@@ -193,6 +188,7 @@ impl Lists {
     pub(crate) fn add<S: Simd>(
         &mut self,
         simd: S,
+        lists: &Lists<'_>,
         width: usize,
         factors: &[Column],
         out: &mut [f32],
@@ -200,9 +196,9 @@ impl Lists {
         const BOTH: usize = WIDE * LANES;
         for (out, factors) in out.chunks_mut(BOTH * width).zip(factors.chunks(BOTH)) {
             if factors.len() > LANES {
-                self.add_to::<S, WIDE>(simd, width, factors, out);
+                self.add_to::<S, WIDE>(simd, lists, width, factors, out);
             } else {
-                self.add_to::<S, 1>(simd, width, factors, out);
+                self.add_to::<S, 1>(simd, lists, width, factors, out);
             }
         }
     }
@@ -211,6 +207,7 @@ impl Lists {
     fn add_to<S: Simd, const U: usize>(
         &mut self,
         simd: S,
+        lists: &Lists<'_>,
         width: usize,
         factors: &[Column],
         out: &mut [f32],
@@ -230,26 +227,25 @@ impl Lists {
         let mut turned = core::mem::take(&mut self.out);
         if out.iter().fold(0, |any, a| any | a.to_bits()) == 0 {
             // As it usually is at the start: turned, nothing is different.
-            turned.clear();
-            turned.resize(width.div_ceil(LANES) * LANES * U, Chunk::ZERO);
+            for group in groups::<U>(&mut turned) {
+                group[..width.div_ceil(LANES)].fill([[Chunk::ZERO; U]; SUMS]);
+            }
         } else {
             turn_in::<S, U>(simd, width, out, &mut turned);
         }
-        let of_group = turned.len() / GROUPS;
-        for (group, turned) in turned.chunks_exact_mut(of_group).enumerate() {
-            let turned = turned.as_chunks_mut::<U>().0;
-            for (row, factors) in of_rows.iter().enumerate().take(self.starts.len()) {
+        for (group, turned) in groups::<U>(&mut turned).iter_mut().enumerate() {
+            for (row, factors) in lists.group(group).zip(&of_rows) {
                 for part in 0..LANES / S::F32_LANES {
                     let mut own = [simd.splat_f32s(0.0); U];
                     for u in 0..U {
                         own[u] = parts::<S>(&factors[u].0)[part];
                     }
-                    for (numbers, values) in self.list(row, group) {
+                    for entries in row {
                         for i in 0..SUMS {
-                            let Some(sums) = turned.get_mut(usize::from(numbers[i])) else { break };
-                            let value = simd.splat_f32s(values[i]);
+                            let (chunk, value) = lists.read(entries[i]);
+                            let value = simd.splat_f32s(value);
                             for u in 0..U {
-                                let sum = &mut parts_mut::<S>(&mut sums[u].0)[part];
+                                let sum = &mut parts_mut::<S>(&mut turned[chunk][i][u].0)[part];
                                 *sum = simd.add_f32s(*sum, simd.mul_f32s(own[u], value));
                             }
                         }
@@ -257,19 +253,9 @@ impl Lists {
                 }
             }
         }
-        turn_out::<S, U>(simd, width, &turned, out);
+        turn_out::<S, U>(simd, width, &mut turned, out);
         self.out = turned;
     }
-}
-
-/// The numbers of entries that begin with the first partial sum. A function of its own, as [`converted`].
-#[inline(always)]
-fn numbers_of(entries: &[u16; LANES]) -> [u16; LANES] {
-    let mut numbers = [0; LANES];
-    for i in 0..LANES {
-        numbers[i] = (entries[i] >> u8::BITS) * SUMS as u16 + (i % SUMS) as u16;
-    }
-    numbers
 }
 
 /// Whether vectors have the same bits.
@@ -286,15 +272,14 @@ fn turn_in<S: Simd, const U: usize>(
     vectors: &[f32],
     turned: &mut Vec<Chunk>,
 ) {
-    let chunks = width.div_ceil(LANES);
-    turned.resize(chunks * LANES * U, Chunk::ZERO);
+    let turned = groups::<U>(turned);
     for u in 0..U {
         let mut rows = [&vectors[..width]; LANES];
         let own = vectors.chunks_exact(width).skip(u * LANES);
         rows.iter_mut().zip(own).for_each(|(row, own)| *row = own);
         let (whole, rest) = in_chunks::<f32, LANES, LANES>(rows, width);
         let mut write = |chunk: usize, lane: usize, part: usize, values| {
-            parts_mut::<S>(&mut turned[at(chunks, chunk, lane) * U + u].0)[part] = values;
+            parts_mut::<S>(&mut place(turned, chunk, lane)[u].0)[part] = values;
         };
         let count = width / LANES;
         for (chunk, _) in whole[0].iter().enumerate() {
@@ -314,14 +299,18 @@ fn turn_in<S: Simd, const U: usize>(
 
 /// Turns vectors back.
 #[inline(always)]
-fn turn_out<S: Simd, const U: usize>(simd: S, width: usize, turned: &[Chunk], out: &mut [f32]) {
-    let chunks = width.div_ceil(LANES);
+fn turn_out<S: Simd, const U: usize>(
+    simd: S,
+    width: usize,
+    turned: &mut Vec<Chunk>,
+    out: &mut [f32],
+) {
+    let turned = groups::<U>(turned);
     for u in 0..U {
         let out = out.get_mut(u * LANES * width..).unwrap_or(&mut []);
-        for chunk in 0..chunks {
-            let read = |lane: usize, part: usize| {
-                parts::<S>(&turned[at(chunks, chunk, lane) * U + u].0)[part]
-            };
+        for chunk in 0..width.div_ceil(LANES) {
+            let read =
+                |lane: usize, part: usize| parts::<S>(&place(turned, chunk, lane)[u].0)[part];
             let from = chunk * LANES;
             if from + LANES <= width {
                 turn(simd, read, |row, part, values| {
@@ -343,11 +332,24 @@ fn turn_out<S: Simd, const U: usize>(simd: S, width: usize, turned: &[Chunk], ou
     }
 }
 
-/// Where a feature is among all groups.
+/// Turned vectors: for each group, chunk and partial sum a lane for each of `U * LANES` vectors.
+type Groups<const U: usize> = [[[[Chunk; U]; SUMS]; CHUNKS]; GROUPS];
+
+/// Memory for turned vectors. There is a place for every chunk that a byte can tell, so that none has to be checked.
 #[inline(always)]
-const fn at(chunks: usize, chunk: usize, lane: usize) -> usize {
-    let Place { group, number } = Place::of(chunk * LANES + lane);
-    group * chunks * SUMS + number
+fn groups<const U: usize>(memory: &mut Vec<Chunk>) -> &mut Groups<U> {
+    let len = GROUPS * CHUNKS * SUMS * U;
+    if memory.len() < len {
+        memory.resize(len, Chunk::ZERO);
+    }
+    bytemuck::from_bytes_mut(bytemuck::cast_slice_mut(&mut memory[..len]))
+}
+
+/// What all vectors have for a feature.
+#[inline(always)]
+fn place<const U: usize>(turned: &mut Groups<U>, chunk: usize, lane: usize) -> &mut [Chunk; U] {
+    let Place { group, sum } = Place::of(lane);
+    &mut turned[group][chunk][sum]
 }
 
 /// Half of the tree at the end of a reduction: first for the partial sums of a group, then for the groups.

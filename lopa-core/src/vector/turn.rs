@@ -7,7 +7,7 @@ use crate::widest::Simd;
 #[inline(always)]
 pub(super) fn turn<S: Simd>(
     simd: S,
-    read: impl Fn(usize, usize) -> S::f32s,
+    mut read: impl FnMut(usize, usize) -> S::f32s,
     mut write: impl FnMut(usize, usize, S::f32s),
 ) {
     let len = S::F32_LANES;

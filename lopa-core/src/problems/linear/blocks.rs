@@ -22,6 +22,9 @@ impl<'a> Blocks<'a> {
         {
             let mut blocks = Self { samples, indices, ahead: None };
             blocks.ahead = blocks.read();
+            if let Some((_, rows)) = &blocks.ahead {
+                rows.fetch();
+            }
             blocks
         }
         #[cfg(not(feature = "simd"))]

@@ -6,6 +6,7 @@ use super::{Pass, SharedLayer};
 use crate::math;
 use crate::problems::{rows, rows_mut};
 use crate::vector::matrix::{Column, Matrix, ROWS, parts, parts_mut};
+use crate::vector::sparse::Lists;
 use crate::vector::{CompensatedSum, LANES};
 use crate::widest::{self, Simd, WithSimd};
 
@@ -80,13 +81,16 @@ impl WithSimd for Groups<'_, '_, '_> {
                 return;
             }
             chosen.iter().for_each(|&index| samples.fetch(index));
-            matrix.clear();
+            let lists = samples.lists_of(chosen);
+            if lists.is_none() {
+                matrix.clear();
+                chosen.iter().for_each(|&index| samples.push_to(matrix, index));
+            }
             for (class, &index) in classes.iter_mut().zip(chosen) {
-                samples.push_to(matrix, index);
                 *class = samples.class(index);
             }
-            let classes = &classes[..count];
-            let mut group = Group { pass, classes, hidden, output, change };
+            let (lists, classes) = (lists.as_ref(), &classes[..count]);
+            let mut group = Group { pass, lists, classes, hidden, output, change };
             group.activate(simd, matrix);
             group.logits(simd);
             match &mut goal {
@@ -112,6 +116,8 @@ impl WithSimd for Groups<'_, '_, '_> {
 /// Some samples of a batch: their classes, activations s, logits or π or π - e_label, and the change of π along v.
 struct Group<'a, 'o> {
     pass: Pass<'a>,
+    /// The samples as lists, if they are not in the matrix.
+    lists: Option<&'o Lists<'a>>,
     classes: &'o [usize],
     hidden: &'o mut [Column],
     output: &'o mut [Column],
@@ -128,7 +134,7 @@ impl Group<'_, '_> {
     #[inline(always)]
     fn activate<S: Simd>(&mut self, simd: S, matrix: &mut Matrix) {
         let (weights, biases) = self.pass.model.layer(self.pass.at.x);
-        matrix.dots(simd, weights, self.pass.samples.common_scale(), self.hidden);
+        matrix.dots(simd, self.lists, weights, self.pass.samples.common_scale(), self.hidden);
         let vectors = self.vectors();
         for (unit, &bias) in self.hidden.iter_mut().zip(biases) {
             unit.0[self.classes.len()..].fill(0.0);
@@ -292,7 +298,7 @@ impl Group<'_, '_> {
         for factor in &mut *factors {
             factor.0.iter_mut().for_each(|factor| *factor *= scale);
         }
-        matrix.add(simd, factors, weights);
+        matrix.add(simd, self.lists, factors, weights);
     }
 }
 
@@ -380,10 +386,19 @@ fn add(a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
 /// Adds each column to its element of `out`, row after row.
 #[inline(always)]
 fn add_in_order(out: &mut [f32], columns: &[Column], rows: usize) {
-    for b in 0..rows {
-        for (out, column) in out.iter_mut().zip(columns) {
-            *out += column.0[b];
+    // Some at once, in registers: one sum alone would wait for every addition.
+    const FEW: usize = 4;
+    let (few, rest) = columns.as_chunks::<FEW>();
+    let (sums, last) = out.split_at_mut((few.len() * FEW).min(out.len()));
+    for (sums, columns) in sums.as_chunks_mut::<FEW>().0.iter_mut().zip(few) {
+        for b in 0..rows.min(ROWS) {
+            for (sum, column) in sums.iter_mut().zip(columns) {
+                *sum += column.0[b];
+            }
         }
+    }
+    for (sum, column) in last.iter_mut().zip(rest) {
+        column.0.iter().take(rows).for_each(|a| *sum += a);
     }
 }
 
