@@ -128,8 +128,13 @@ esac"#,
         let path = format!("{}:{}", self.path("bin").display(), env::var("PATH").unwrap());
         let mut shell = Command::new("sh");
         shell.args(["-ec", command]).current_dir(self.folder.path()).env("PATH", path);
-        // As in a user's shell.
-        for name in ["CARGO", "CARGO_TARGET_DIR", "CARGO_MANIFEST_DIR", "RUSTFLAGS"] {
+        // As in a user's shell. What cargo says about a test's own package would make it build ring again, and with it most of
+        // what the tests have.
+        let of_cargo = |name: &str| {
+            ["CARGO", "CARGO_TARGET_DIR", "RUSTFLAGS"].contains(&name)
+                || ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start))
+        };
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_cargo)) {
             shell.env_remove(name);
         }
         let output = shell.output().unwrap();
