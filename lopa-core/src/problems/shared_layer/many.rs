@@ -427,8 +427,10 @@ mod tests {
         let mut stream = stream(7);
         let (n, p) =
             (SharedLayer::outer(samples.width(), hidden), SharedLayer::inner(hidden, classes));
-        let (x, theta, v) =
+        let (mut x, theta, v) =
             (floats(&mut stream, n), floats(&mut stream, p), floats(&mut stream, p));
+        // So small that wide rows leave units where they have a slope.
+        x.iter_mut().for_each(|x| *x *= (50.0 / samples.width() as f32).min(1.0));
         let at = Point { x: &x, theta: &theta };
         let mut workspace = vec![0.0; SharedLayer::workspace(hidden, classes)];
         let mut numbers = 0..samples.len();
@@ -463,9 +465,16 @@ mod tests {
 
     #[test]
     fn many_samples_have_the_bits_of_one_after_the_other() {
-        for (width, hidden, classes) in
-            [(5, 1, 2), (16, 3, 4), (37, 8, 17), (48, 13, 3), (33, 28, 10)]
-        {
+        // Lists have no more than 4096 features; 40 units are computed as 32 and 8.
+        for (width, hidden, classes) in [
+            (5, 1, 2),
+            (16, 3, 4),
+            (37, 8, 17),
+            (48, 13, 3),
+            (33, 28, 10),
+            (50, 40, 3),
+            (4_096, 8, 2),
+        ] {
             let mut stream = stream(width as u64);
             // Mostly zeros, like images.
             let pixel = |a: u32| if a >> 30 == 0 { (a >> 8) as u8 } else { 0 };
