@@ -152,23 +152,17 @@ impl<'a> Samples<'a> {
     }
 }
 
-static UNSIGNED: Values = {
-    let (mut values, mut i) = ([0.0; 256], 0);
-    while i < values.len() {
-        values[i] = i as f32;
-        i += 1;
-    }
-    values
-};
+static UNSIGNED: Values = values(false);
+static SIGNED: Values = values(true);
 
-static SIGNED: Values = {
+const fn values(signed: bool) -> Values {
     let (mut values, mut i) = ([0.0; 256], 0);
     while i < values.len() {
-        values[i] = i as u8 as i8 as f32;
+        values[i] = if signed { i as u8 as i8 as f32 } else { i as f32 };
         i += 1;
     }
     values
-};
+}
 
 /// Whether a list is that of a row.
 fn is_of(list: &[u16], row: &[u8]) -> bool {

@@ -62,7 +62,7 @@ impl Samples<'_> {
 
 /// Asks for every line of memory of a row.
 #[inline(always)]
-pub(super) fn fetch<T: Copy>(raw: &[T]) {
+pub(crate) fn fetch<T: Copy>(raw: &[T]) {
     const LINE: usize = 64;
     for first in raw.iter().step_by(LINE / size_of::<T>()) {
         if widest::FETCHES {

@@ -11,7 +11,7 @@ use super::lanes::{self, Bytes, Integers, Lanes, PIECE, PIECES, Sums, WithLanes}
 use super::quantised::Unit;
 use super::scales::Scales;
 use crate::batch::{Batch, Indices};
-use crate::samples::{Features, Samples};
+use crate::samples::{Features, Samples, fetch};
 use crate::vector::LANES;
 use crate::widest;
 
@@ -184,7 +184,7 @@ impl<'a> Group<'a> {
             let row = rows.row(index);
             if self.len < ROWS {
                 // The first ones while the others are looked up.
-                row.iter().for_each(|piece| widest::fetch(piece.as_ptr()));
+                fetch(row.as_flattened());
             }
             self.rows[self.len] = row;
             labels[self.len] = samples.label(index);
