@@ -8,10 +8,10 @@ use crate::widest::{self, Work};
 
 /// 2 e^a, with a relative error below 1e-6. Infinite from 87 on, zero from -87 on.
 #[inline(always)]
-fn twice_exp(a: f32) -> f32 {
+fn twice_exp(a: f32, series: Series) -> f32 {
     let bits = a.to_bits();
     let (power, fraction) = split(bits);
-    let usual = assemble(power.wrapping_add(1), mantissa(fraction));
+    let usual = assemble(power.wrapping_add(1), mantissa(fraction, series));
     match () {
         () if bits & MAGNITUDE > INFINITY => a,
         () if bits & MAGNITUDE < LARGE => usual,
@@ -33,8 +33,9 @@ impl Work for TwiceExpAll<'_> {
     #[cfg_attr(feature = "simd", inline(always))]
     #[cfg_attr(not(feature = "simd"), inline)]
     fn run(self) {
+        let series = hidden();
         for (out, &a) in self.2.iter_mut().zip(self.1) {
-            *out = twice_exp(plus(self.0, a));
+            *out = twice_exp(plus(self.0, a), series);
         }
     }
 }
@@ -94,13 +95,26 @@ const fn split(bits: u32) -> (i32, u32) {
     (signed >> 23, (signed as u32) << 9)
 }
 
+/// The coefficients of a series for 2^fraction - 1, from the highest power on.
+type Series = [u32; 5];
+
+const SERIES: Series = [0x007c_4956, 0x024b_ded8, 0x0e49_ab5d, 0x3d7b_f92c, 0xb172_3349];
+
+/// The series for a loop over a vector. A host's compiler must not know its numbers: it would see that no sum exceeds 32
+/// bits, add in 64 bits, and then multiply 64 bits by 64, which takes three times as long as 32 by 32.
+#[inline(always)]
+fn hidden() -> Series {
+    if cfg!(feature = "simd") { SERIES.map(core::hint::black_box) } else { SERIES }
+}
+
 /// 2^fraction - 1, as a fraction of 2^32: 1 + f (c1 + f (c2 + …)), exact at both ends, within 3.1e-7 between them.
 #[inline(always)]
-const fn mantissa(fraction: u32) -> u32 {
-    let sum = high(0x007c_4956, fraction) + 0x024b_ded8;
-    let sum = high(sum, fraction) + 0x0e49_ab5d;
-    let sum = high(sum, fraction) + 0x3d7b_f92c;
-    let sum = high(sum, fraction) + 0xb172_3349;
+const fn mantissa(fraction: u32, series: Series) -> u32 {
+    let [fifth, fourth, third, second, first] = series;
+    let sum = high(fifth, fraction).wrapping_add(fourth);
+    let sum = high(sum, fraction).wrapping_add(third);
+    let sum = high(sum, fraction).wrapping_add(second);
+    let sum = high(sum, fraction).wrapping_add(first);
     high(sum, fraction)
 }
 
@@ -117,7 +131,7 @@ const fn assemble(power: i32, fraction: u32) -> f32 {
 fn parts(a: f32) -> (i32, u32, u32) {
     let magnitude = (a.to_bits() & MAGNITUDE).min(LARGE);
     let (power, fraction) = split(magnitude | 0x8000_0000);
-    let tail = 0x8000_0000 | (mantissa(fraction) >> 1);
+    let tail = 0x8000_0000 | (mantissa(fraction, SERIES) >> 1);
     // From here on 2^power is 1/2 at most, or the tail is one: 1 + tail in units of 2^-30.
     let power = power.wrapping_add(1);
     let right = (2_i32.wrapping_sub(power) as u32).min(31);
@@ -166,6 +180,10 @@ fn finish(a: f32, power: i32, size: u32) -> f32 {
 mod tests {
     use super::*;
 
+    fn twice_exp_of(a: f32) -> f32 {
+        twice_exp(a, SERIES)
+    }
+
     fn worst(f: fn(f32) -> f32, want: fn(f64) -> f64) -> f64 {
         let grid = (-869_999..870_000).map(|i| i as f32 * 1.0e-4);
         let near_zero = (-2_000..2_000).map(|i| i as f32 * 1.0e-8);
@@ -176,7 +194,7 @@ mod tests {
     #[test]
     fn errors_are_within_a_millionth_over_the_whole_range() {
         for (name, f, want) in [
-            ("exp", twice_exp as fn(f32) -> f32, (|a| 2.0 * a.exp()) as fn(f64) -> f64),
+            ("exp", twice_exp_of as fn(f32) -> f32, (|a| 2.0 * a.exp()) as fn(f64) -> f64),
             ("sigmoid", sigmoid, |a| 1.0 / (1.0 + (-a).exp())),
             ("slope", sigmoid_slope, |a: f64| {
                 let tail = (-a.abs()).exp();
@@ -201,12 +219,12 @@ mod tests {
             (-0.0, [2.0, 0.5, 0.25]),
             (f32::MIN_POSITIVE, [2.0, 0.5, 0.25]),
         ] {
-            let found = [twice_exp(a), sigmoid(a), sigmoid_slope(a)];
+            let found = [twice_exp_of(a), sigmoid(a), sigmoid_slope(a)];
             for (found, want) in found.into_iter().zip(want) {
                 assert!((found - want).abs() <= 1.0e-6 || found == want, "{a}: {found} {want}");
             }
         }
-        assert!([twice_exp, sigmoid, sigmoid_slope].iter().all(|f| f(f32::NAN).is_nan()));
+        assert!([twice_exp_of, sigmoid, sigmoid_slope].iter().all(|f| f(f32::NAN).is_nan()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Sums of bytes times integers in named vector operations of x86: a compiler finds slower ones for these loops.
 
 use core::arch::x86_64::{__m128i, __m256i, __m512i};
+use core::ops::Deref;
 
 use bytemuck::{Pod, Zeroable, cast};
 
@@ -18,23 +19,35 @@ pub(super) type Bytes = [u8; PIECE];
 #[repr(C, align(64))]
 pub(super) struct Integers(pub(super) [Word; PIECE]);
 
-/// Sums over parts of a row: a sixteenth of the products each.
-pub(super) type Sums = [i32; 16];
+/// Rows that are multiplied at once, so that integers are loaded once for all of them.
+pub(super) const ROWS: usize = 4;
 
-/// Pieces whose products fit 32 bits in each of these sums.
-pub(super) const PIECES: usize = 64;
+/// Pieces whose products fit 32 bits, a quarter of them in one sum.
+pub(super) const PIECES: usize = 16;
 
-const _: () = assert!(((PIECES * PIECE / 16) as u64 * 255) << BITS <= i32::MAX as u64);
+const _: () = assert!(((PIECES * PIECE / 4) as u64 * 255) << BITS <= i32::MAX as u64);
 
 /// The operations. Sums of integers have no order, so they have the same bits with all vectors.
 pub(super) trait Lanes: Copy {
+    /// Sums over parts of a row.
+    type Sums: Copy;
+
     /// Sums over rows, for each feature of a piece.
     type Tile: Copy;
 
+    const ZERO: Self::Sums;
     const EMPTY: Self::Tile;
 
     /// Adds bytes times integers to sums.
-    fn multiply<const SIGNED: bool>(self, sums: Sums, row: &Bytes, integers: &Integers) -> Sums;
+    fn multiply<const SIGNED: bool>(
+        self,
+        sums: Self::Sums,
+        row: &Bytes,
+        integers: &Integers,
+    ) -> Self::Sums;
+
+    /// The sum over all parts of each row, of at most [`PIECES`] pieces.
+    fn totals(self, sums: [Self::Sums; ROWS]) -> [i64; ROWS];
 
     /// Adds two rows times their factors.
     fn add_rows<const SIGNED: bool>(
@@ -54,11 +67,33 @@ pub(super) trait WithLanes {
     fn run<L: Lanes>(self, lanes: L);
 }
 
+pulp::simd_type! {
+    /// What almost all processors with vectors of 512 bits have. A compiler that may use VNNI multiplies and adds in one
+    /// operation.
+    struct Vnni {
+        avx2: "avx2",
+        bmi1: "bmi1",
+        bmi2: "bmi2",
+        fma: "fma",
+        lzcnt: "lzcnt",
+        popcnt: "popcnt",
+        avx512f: "avx512f",
+        avx512bw: "avx512bw",
+        avx512cd: "avx512cd",
+        avx512dq: "avx512dq",
+        avx512vl: "avx512vl",
+        avx512vnni: "avx512vnni",
+    }
+}
+
 /// Runs `work` with the widest vectors of the processor; false, and nothing is done, if it has none of these.
 #[inline(always)]
 pub(super) fn run<W: WithLanes>(work: W) -> bool {
     match widest::processor() {
-        pulp::Arch::V4(lanes) => lanes.vectorize(With { work, lanes }),
+        pulp::Arch::V4(lanes) => match Vnni::try_new() {
+            Some(vnni) => vnni.vectorize(With { work, lanes }),
+            None => lanes.deref().vectorize(With { work, lanes: *lanes }),
+        },
         pulp::Arch::V3(lanes) => lanes.vectorize(With { work, lanes }),
         _ => return false,
     }
@@ -86,13 +121,22 @@ const fn pair([f, g]: [Word; 2]) -> i32 {
 }
 
 impl Lanes for pulp::x86::V4 {
+    /// Those of each half of the pieces, so that none waits for the other.
+    type Sums = [[i32; 16]; 2];
+
     /// Each vector has the sums of four features in a row, out of every sixteen.
     type Tile = [[i32; 16]; 4];
 
+    const ZERO: Self::Sums = [[0; 16]; 2];
     const EMPTY: Self::Tile = [[0; 16]; 4];
 
     #[inline(always)]
-    fn multiply<const SIGNED: bool>(self, sums: Sums, row: &Bytes, integers: &Integers) -> Sums {
+    fn multiply<const SIGNED: bool>(
+        self,
+        [a, b]: Self::Sums,
+        row: &Bytes,
+        integers: &Integers,
+    ) -> Self::Sums {
         let bw = self.avx512bw;
         let [low, high]: [__m256i; 2] = cast(*row);
         let [first, second]: [__m512i; 2] = cast(integers.0);
@@ -101,8 +145,24 @@ impl Lanes for pulp::x86::V4 {
         } else {
             (bw._mm512_cvtepu8_epi16(low), bw._mm512_cvtepu8_epi16(high))
         };
-        let sums = self.avx512f._mm512_add_epi32(cast(sums), bw._mm512_madd_epi16(low, first));
-        cast(self.avx512f._mm512_add_epi32(sums, bw._mm512_madd_epi16(high, second)))
+        let a = self.avx512f._mm512_add_epi32(cast(a), bw._mm512_madd_epi16(low, first));
+        let b = self.avx512f._mm512_add_epi32(cast(b), bw._mm512_madd_epi16(high, second));
+        [cast(a), cast(b)]
+    }
+
+    #[inline(always)]
+    fn totals(self, sums: [Self::Sums; ROWS]) -> [i64; ROWS] {
+        let f = self.avx512f;
+        let [a, b, c, d] = sums.map(|[low, high]| f._mm512_add_epi32(cast(low), cast(high)));
+        // Two rows in turns, then all four: four lanes have the sums of a quarter, one for each row.
+        let pair =
+            |a, b| f._mm512_add_epi32(f._mm512_unpacklo_epi32(a, b), f._mm512_unpackhi_epi32(a, b));
+        let (ab, cd) = (pair(a, b), pair(c, d));
+        let (low, high) = (f._mm512_unpacklo_epi64(ab, cd), f._mm512_unpackhi_epi64(ab, cd));
+        let [low, high]: [__m256i; 2] = cast(f._mm512_add_epi32(low, high));
+        let (low, high) = (f._mm512_cvtepi32_epi64(low), f._mm512_cvtepi32_epi64(high));
+        let [low, high]: [__m256i; 2] = cast(f._mm512_add_epi64(low, high));
+        cast(self.avx2._mm256_add_epi64(low, high))
     }
 
     #[inline(always)]
@@ -150,13 +210,21 @@ impl Lanes for pulp::x86::V4 {
 }
 
 impl Lanes for pulp::x86::V3 {
-    /// The same for each half of a piece.
+    type Sums = [i32; 16];
+
+    /// As above, for each half of a piece.
     type Tile = [[[i32; 8]; 4]; 2];
 
+    const ZERO: Self::Sums = [0; 16];
     const EMPTY: Self::Tile = [[[0; 8]; 4]; 2];
 
     #[inline(always)]
-    fn multiply<const SIGNED: bool>(self, sums: Sums, row: &Bytes, integers: &Integers) -> Sums {
+    fn multiply<const SIGNED: bool>(
+        self,
+        sums: Self::Sums,
+        row: &Bytes,
+        integers: &Integers,
+    ) -> Self::Sums {
         let avx2 = self.avx2;
         let parts: [__m128i; 4] = cast(*row);
         let integers: [__m256i; 4] = cast(integers.0);
@@ -171,6 +239,11 @@ impl Lanes for pulp::x86::V3 {
             sums[i % 2] = avx2._mm256_add_epi32(sums[i % 2], products);
         }
         cast(sums)
+    }
+
+    #[inline(always)]
+    fn totals(self, sums: [Self::Sums; ROWS]) -> [i64; ROWS] {
+        sums.map(|sums| sums.into_iter().map(i64::from).sum())
     }
 
     #[inline(always)]

@@ -7,16 +7,13 @@ use std::vec::Vec;
 
 use super::Factor;
 use super::group::GROUP;
-use super::lanes::{self, Bytes, Integers, Lanes, PIECE, PIECES, Sums, WithLanes};
+use super::lanes::{self, Bytes, Integers, Lanes, PIECE, PIECES, ROWS, WithLanes};
 use super::quantised::Unit;
 use super::scales::Scales;
 use crate::batch::{Batch, Indices};
 use crate::samples::{Features, Samples, fetch};
 use crate::vector::LANES;
 use crate::widest;
-
-/// Rows that are multiplied at once, so that integers are loaded once for all of them.
-const ROWS: usize = 4;
 
 /// Factors that are computed at once: a fixed number, so that the loop is vectorised.
 const BLOCK: usize = 16;
@@ -221,9 +218,9 @@ impl<'a> Group<'a> {
                 let end = self.filled.end.min(start + PIECES);
                 let sums = sums::<L, V, SIGNED>(lanes, *rows, integers, start..end, next);
                 for v in 0..V {
+                    let totals = lanes.totals(sums[v]);
                     for r in 0..ROWS {
-                        let sum: i64 = sums[v][r].iter().map(|&sum| i64::from(sum)).sum();
-                        products[v][block * ROWS + r] += sum;
+                        products[v][block * ROWS + r] += totals[r];
                     }
                 }
                 start = end;
@@ -297,7 +294,7 @@ fn sums<L: Lanes, const V: usize, const SIGNED: bool>(
     mut integers: [&[Integers]; V],
     pieces: Range<usize>,
     next: &[&[Bytes]; ROWS],
-) -> [[Sums; ROWS]; V] {
+) -> [[L::Sums; ROWS]; V] {
     let (len, first) = (pieces.len(), pieces.start);
     let next = next.map(|row| row.as_ptr().wrapping_add(first));
     // All of one length, so that no index has to be checked.
@@ -307,7 +304,7 @@ fn sums<L: Lanes, const V: usize, const SIGNED: bool>(
     for integers in &mut integers {
         *integers = &integers[pieces.clone()][..len];
     }
-    let mut sums = [[[0; 16]; ROWS]; V];
+    let mut sums = [[L::ZERO; ROWS]; V];
     for i in 0..len {
         for r in 0..ROWS {
             widest::fetch(next[r].wrapping_add(i).cast());
@@ -351,14 +348,20 @@ mod tests {
     /// Compares the bits of all batches with those of the loops for chips; returns how many were compared.
     fn compare(samples: &Samples<'_>) -> u32 {
         let number = |i: usize| ((i * 7_919 % 1_009) as f32 - 504.0) / 504.0;
-        let a: Vec<f32> = (0..samples.width()).map(number).collect();
-        let b: Vec<f32> = (0..samples.width()).map(|i| 0.01 * number(i + 500)).collect();
+        let vector = |a: &dyn Fn(usize) -> f32| (0..samples.width()).map(a).collect::<Vec<_>>();
+        // The second pair has the largest integers, of either sign.
+        let pairs = [
+            [vector(&number), vector(&|i| 0.01 * number(i + 500))],
+            [vector(&|_| 1.999_999), vector(&|_| -0.999_999)],
+        ];
         let mut compared = 0;
-        for batch in batches() {
+        for (batch, [a, b]) in
+            batches().flat_map(|batch| pairs.each_ref().map(|p| (batch.clone(), p)))
+        {
             // A sum of zero is added to -0.
             let [mut out, mut want] = [(); 2].map(|()| vec![-0.0_f32; samples.width()]);
-            let done = add_rows::<Mixed, 2>(samples, &batch, [&a, &b], -0.7, &mut out);
-            add_chunks::<Mixed, 2>(samples, &batch, [&a, &b], -0.7, &mut want);
+            let done = add_rows::<Mixed, 2>(samples, &batch, [a, b], -0.7, &mut out);
+            add_chunks::<Mixed, 2>(samples, &batch, [a, b], -0.7, &mut want);
             let bits = |a: &[f32]| a.iter().map(|a| a.to_bits()).collect::<Vec<_>>();
             if done {
                 let (width, len) = (samples.width(), batch.len());
@@ -373,7 +376,7 @@ mod tests {
     fn named_operations_have_the_bits_of_plain_loops() {
         let labels: Vec<f32> = (0..ROWS).map(|i| i as f32 * 0.1 - 2.0).collect();
         for most_bits in [u32::MAX, 256] {
-            let expected = if limit_vectors(most_bits) >= 256 { 7 } else { 0 };
+            let expected = if limit_vectors(most_bits) >= 256 { 14 } else { 0 };
             for width in [1, 8, 15, 16, 63, 64, 65, 301, 784, 1_030, 4_500] {
                 // The first and the last features are zero in all rows, and some others in some rows.
                 let byte = |i: usize| match i % width {
