@@ -58,7 +58,7 @@ batch = 40
 [run]
 iterations = 2000
 record_every = 10
-metrics = ["test_accuracy", "seconds"]
+metrics = ["seconds"]
 x0 = -6.0
 [data]
 source = "mnist"
@@ -91,7 +91,7 @@ batch = 50
 [run]
 iterations = 500
 record_every = 10
-metrics = ["test_accuracy", "seconds"]
+metrics = ["seconds"]
 x0 = { random = 0.086 }
 [data]
 source = "mnist"
