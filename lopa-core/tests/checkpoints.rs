@@ -1,8 +1,6 @@
 //! Checkpoints: restored exactly, or refused.
 
-mod common;
-
-use common::{N, P, config, gt, lg, quadratic, scratch};
+use crate::common::{N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::checkpoint::{self, CheckpointError};
 use lopa_core::node::{GtNode, Scheme};
 

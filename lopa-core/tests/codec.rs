@@ -1,9 +1,7 @@
 //! Nodes whose vectors travel in few bits: where they end, what they keep exactly, and when they stop.
 #![allow(clippy::disallowed_methods, reason = "f64 references: their last bits do not matter")]
 
-mod common;
-
-use common::{config, quadratic, scratch};
+use crate::common::{self, config, quadratic, scratch};
 use lopa_core::batch::Sampler;
 use lopa_core::checkpoint::CheckpointError;
 use lopa_core::codec::{

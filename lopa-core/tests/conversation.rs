@@ -1,8 +1,6 @@
 //! Two nodes on a line, and frames made by hand that are refused, counted, answered or ignored.
 
-mod common;
-
-use common::{N, P, config, gt, lg, quadratic, scratch};
+use crate::common::{N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::blob::BlobError;
 use lopa_core::codec::Codec;
 use lopa_core::epoch::Epoch;

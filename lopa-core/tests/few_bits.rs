@@ -1,11 +1,8 @@
 //! An exchange whose node's vectors travel in few bits: what is on the line, what is refused, and when it stops.
-#![cfg(feature = "codec")]
-
-mod common;
 
 use std::ops::Range;
 
-use common::{N, P, config, gt, quadratic, scratch};
+use crate::common::{N, P, config, gt, quadratic, scratch};
 use lopa_core::codec::{Bits, Block, Codec, CodedGtNode, CodedNeighbour, Share};
 use lopa_core::exchange::{
     Exchange, Learner, Micros, Peer, Settings, SettingsError, Standing, Step, Timing,

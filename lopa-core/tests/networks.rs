@@ -1,8 +1,6 @@
 //! Nodes in one process: the exchange of a round, and what it refuses.
 
-mod common;
-
-use common::{N, gt, lg, scratch};
+use crate::common::{N, gt, lg, scratch};
 use lopa_core::network::{Edge, NetworkError, exchange};
 use lopa_core::node::{Divergence, Neighbour, NodeError, Phase, Variable};
 
@@ -66,7 +64,7 @@ fn bad_networks_are_refused_before_any_node_changes() {
     nodes[2].mix(&[0.0], &[0.0]).unwrap();
     assert_eq!(refused(&mut nodes, &PATH, &mut room), NetworkError::Unlike { node: 2 });
     assert_eq!(nodes[0].phase(), Phase::Mixing { next: 0 });
-    let nobody = exchange::<common::Broken, [f32; 1], [f32; 1], [f32; 1]>;
+    let nobody = exchange::<crate::common::Broken, [f32; 1], [f32; 1], [f32; 1]>;
     nobody(&mut [], &[], &mut []).unwrap();
     assert_eq!(nobody(&mut [], &PATH, &mut []), Err(NetworkError::Edge { index: 0 }));
 }

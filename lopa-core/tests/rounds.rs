@@ -1,8 +1,6 @@
 //! A node's rounds: their order, chunks and counters, and divergence.
 
-mod common;
-
-use common::{Bad, Broken, N, P, config, gt, lg, quadratic, scratch};
+use crate::common::{Bad, Broken, N, P, config, gt, lg, quadratic, scratch};
 use lopa_core::batch::{BatchSize, Sampler, Sharing};
 use lopa_core::epoch::Epoch;
 use lopa_core::node::{
@@ -141,7 +139,7 @@ fn memory_of_the_wrong_size_is_refused_by_name() {
     nan.x[3] = f32::NAN;
     assert_eq!(new(lg, nan), Err(NodeError::Start { index: 3 }));
 
-    let mut node = common::gt(0);
+    let mut node = crate::common::gt(0);
     let mut small = Scratch { direction: vec![0.0; 1], workspace: vec![] };
     assert_eq!(node.compute(&mut small), length("direction", P));
     assert_eq!(node.phase(), Phase::Ready);

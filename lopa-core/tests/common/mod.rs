@@ -1,5 +1,4 @@
 //! A small quadratic for the tests of the node, and ways to break it.
-#![allow(dead_code, reason = "each test binary uses its part")]
 
 use lopa_core::batch::{Batch, Sampler};
 use lopa_core::node::{Config, GtNode, LgNode, Scratch};
