@@ -67,7 +67,7 @@ samples = 12000
 "#,
         learned: 0.998,
         promised: [5.0, 3.5],
-        in_integers: Some([5.0, 3.5]),
+        in_integers: Some([6.0, 4.5]),
     },
     Job {
         name: "shared-layer",
