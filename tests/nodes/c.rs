@@ -1,6 +1,6 @@
 //! A node written in C, in a fleet with Rust nodes: the same bits, within its budgets.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,10 +38,16 @@ fn shell(command: &str) -> String {
     texts[0].clone().into_owned()
 }
 
-/// Whether the page's commands have run. All builds share cargo's folder, where one library replaces the other: one at a time.
-fn alone() -> MutexGuard<'static, bool> {
+/// Whether the page's commands have run. All builds share cargo's folder, where one library replaces the other: one at a time,
+/// also if two programs of tests run in this folder.
+fn alone() -> (MutexGuard<'static, bool>, File) {
     static BUILT: Mutex<bool> = Mutex::new(false);
-    BUILT.lock().unwrap_or_else(PoisonError::into_inner)
+    let built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = root().join("firmware/target");
+    fs::create_dir_all(&folder).unwrap();
+    let file = File::create(folder.join("c.lock")).unwrap();
+    file.lock().unwrap();
+    (built, file)
 }
 
 /// Where cargo builds, as the page's commands have it.
@@ -49,7 +55,7 @@ const CARGO: &str = "firmware/target/c/lopa/cargo";
 
 /// Runs the page's commands, except for this test's own, and returns the folder that they build in.
 fn built() -> PathBuf {
-    let mut built = alone();
+    let (mut built, _file) = alone();
     if !*built {
         let page = fs::read_to_string(PAGE).unwrap();
         let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
