@@ -166,3 +166,22 @@ fn modules_of_the_host_do_not_depend_on_each_other_in_a_cycle() {
     }
     assert!(modules.is_empty(), "there is a cycle among {modules:?}");
 }
+
+#[test]
+fn no_file_of_tests_is_left_out() {
+    for package in ["lopa-core", "lopa-host"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package).join("tests");
+        let main = fs::read_to_string(folder.join("main.rs")).unwrap();
+        let mut count = 0;
+        for entry in fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") else {
+                continue;
+            };
+            count += 1;
+            let line = format!("\nmod {module};\n");
+            assert!(main.contains(&line), "{package}/tests/main.rs lacks `mod {module};`");
+        }
+        assert!(count > 10, "only {count} files of tests in {package}");
+    }
+}

@@ -48,16 +48,3 @@ mod topologies;
 mod topology_command;
 #[cfg(all(unix, feature = "zenoh"))]
 mod workers;
-
-#[test]
-fn no_file_of_tests_is_left_out() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") else {
-            continue;
-        };
-        let line = format!("\nmod {module};\n");
-        assert!(include_str!("main.rs").contains(&line), "tests/main.rs lacks `mod {module};`");
-    }
-}
