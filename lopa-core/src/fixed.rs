@@ -111,10 +111,10 @@ fn hidden() -> Series {
 #[inline(always)]
 const fn mantissa(fraction: u32, series: Series) -> u32 {
     let [fifth, fourth, third, second, first] = series;
-    let sum = high(fifth, fraction).wrapping_add(fourth);
-    let sum = high(sum, fraction).wrapping_add(third);
-    let sum = high(sum, fraction).wrapping_add(second);
-    let sum = high(sum, fraction).wrapping_add(first);
+    let sum = high(fifth, fraction) + fourth;
+    let sum = high(sum, fraction) + third;
+    let sum = high(sum, fraction) + second;
+    let sum = high(sum, fraction) + first;
     high(sum, fraction)
 }
 

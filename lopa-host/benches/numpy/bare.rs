@@ -1,4 +1,4 @@
-//! A job as a bare loop over the library's network, without files and metrics.
+//! A job as a bare loop over the library's network, without files and metrics; and what `lopa run` has learned from it.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! Sums of bytes times integers in named vector operations of x86: a compiler finds slower ones for these loops.
 
 use core::arch::x86_64::{__m128i, __m256i, __m512i};
-use core::ops::Deref;
 
 use bytemuck::{Pod, Zeroable, cast};
 
@@ -92,7 +91,7 @@ pub(super) fn run<W: WithLanes>(work: W) -> bool {
     match widest::processor() {
         pulp::Arch::V4(lanes) => match Vnni::try_new() {
             Some(vnni) => vnni.vectorize(With { work, lanes }),
-            None => lanes.deref().vectorize(With { work, lanes: *lanes }),
+            None => (*lanes).vectorize(With { work, lanes: *lanes }),
         },
         pulp::Arch::V3(lanes) => lanes.vectorize(With { work, lanes }),
         _ => return false,
@@ -121,7 +120,7 @@ const fn pair([f, g]: [Word; 2]) -> i32 {
 }
 
 impl Lanes for pulp::x86::V4 {
-    /// Those of each half of the pieces, so that none waits for the other.
+    /// One for each half of a piece, so that neither waits for the other.
     type Sums = [[i32; 16]; 2];
 
     /// Each vector has the sums of four features in a row, out of every sixteen.
