@@ -71,6 +71,11 @@ void board_start(void)
     for (size_t line = 0; line < BOARD_LINES; line++) {
         REGISTER(UARTS[line] + DIVIDER) = HERTZ / 115200;
         REGISTER(UARTS[line] + CONTROL) = LISTEN;
+        /* Has the emulator deliver what it received before. A zero is no byte, or one that ends no frame. */
+        uint8_t first = (uint8_t)REGISTER(UARTS[line] + DATA);
+        if (first != 0) {
+            waiting[line].bytes[waiting[line].count++] = first;
+        }
         enabled |= 3u << INTERRUPTS[line];
     }
     REGISTER(0xe000e100) = enabled;

@@ -48,6 +48,13 @@ impl Uart {
             let device = device(number);
             device.write::<DIVIDER>((HERTZ / baud.max(1)).max(16));
             device.write::<CONTROL>(LISTEN);
+            // Has the emulator deliver what it received before. A zero is no byte, or one that ends no frame.
+            let first = device.read::<DATA>() as u8;
+            if first != 0 {
+                critical_section::with(|cs| {
+                    let _ = WAITING[number].borrow_ref_mut(cs).push_back(first);
+                });
+            }
             Self { device, number }
         })
     }

@@ -17,6 +17,12 @@ use crate::locked::locked;
 /// The emulator.
 pub const QEMU: &str = "qemu-system-arm";
 
+/// Has the emulator keep up to 32 bytes that arrived for a UART, which holds one. Otherwise it waits for the board after each
+/// byte, and every byte costs an interrupt and several switches between threads.
+const AHEAD: &str = "mux=on";
+/// Lines that are read ahead could also lead to the emulator's monitor, after a byte that this sets: none.
+const NO_BYTE: &str = "256";
+
 /// Every emulator that runs, so that a process that ends at once can end them too.
 static ALIVE: Mutex<BTreeMap<u64, Watched>> = Mutex::new(BTreeMap::new());
 
@@ -82,16 +88,17 @@ impl Emulator {
         let mut command = Command::new(QEMU);
         command.current_dir(folder);
         command.args(["-M", machine, "-display", "none", "-monitor", "none"]);
-        command.args(more);
         command.arg("-kernel").arg(image);
         let blob = board.blob.address;
         command.args(["-device", &format!("loader,file=blob.bin,addr={blob:#x},force-raw=on")]);
         command.args(["-semihosting-config", "enable=on,target=native"]);
+        command.args(["-echr", NO_BYTE]);
         for (link, cord) in cords.iter().enumerate() {
             let mut socket = |path: &Path, end: &str| {
                 // A comma ends a value unless it is doubled.
                 let path = path.to_string_lossy().replace(',', ",,");
-                command.args(["-chardev", &format!("socket,id=link{link},path={path},{end}")]);
+                let chardev = format!("socket,id=link{link},path={path},{end},{AHEAD}");
+                command.args(["-chardev", &chardev]);
                 format!("chardev:link{link}")
             };
             let serial = match cord {
@@ -106,6 +113,8 @@ impl Emulator {
             };
             command.args(["-serial", &serial]);
         }
+        // Last, so that they can change what is above.
+        command.args(more);
         let create = |name: &str| {
             let file = File::create(folder.join(name));
             file.map_err(|error| EmulatorError::Folder(folder.into(), error))

@@ -33,6 +33,15 @@ const BLESS: &str = "LOPA_BLESS=1 cargo test -p lopa-tests nodes::examples -- --
 const CLOCK: [&str; 2] = ["-icount", "shift=6"];
 /// The same in an emulator that skips the time in which the core sleeps: for a board that waits for nobody.
 const FAST_CLOCK: [&str; 2] = ["-icount", "shift=6,sleep=off"];
+/// An interrupt for every byte, as on a chip: when emulators read ahead, their number depends on how busy this machine is.
+const BYTE_BY_BYTE: [&str; 6] = [
+    "-set",
+    "chardev.link0.mux=off",
+    "-set",
+    "chardev.link1.mux=off",
+    "-set",
+    "chardev.link2.mux=off",
+];
 /// Where a board keeps its times: see `firmware/mps2/src/places.rs`.
 const TIMES: u64 = 0x21f0_0010;
 
@@ -137,6 +146,7 @@ fn examples_compute_the_simulations_bits_at_the_cost_on_the_page() {
     let mut fleet = ring(&prepared, slow, PROGRAMS.map(|program| (program, &EMULATED)));
     fleet.tell_emulators(&MONITOR);
     fleet.tell_emulators(&CLOCK);
+    fleet.tell_emulators(&BYTE_BY_BYTE);
     fleet.start_all().unwrap();
     // Pauses in between, so that neither the start nor questions of this host are counted.
     let first = fleet.client(0).unwrap();
