@@ -6,6 +6,8 @@ use std::net::Shutdown;
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::emulator::{self, flash};
 use crate::nodes::{PATIENT, keys};
@@ -65,7 +67,12 @@ pub const MONITOR: [&str; 2] = ["-monitor", "unix:monitor,server=on,wait=off"];
 
 /// Has the monitor of a board's emulator execute commands, and returns what it printed.
 pub fn monitor(boards: &Emulated, node: u32, commands: &str) -> String {
-    let mut monitor = UnixStream::connect(boards.folder(node).join("monitor")).expect("a monitor");
+    let path = boards.folder(node).join("monitor");
+    // An emulator that has just started may not offer it yet.
+    let connected = |_| {
+        UnixStream::connect(&path).inspect_err(|_| thread::sleep(Duration::from_millis(10))).ok()
+    };
+    let mut monitor = (0..12_000).find_map(connected).expect("a monitor");
     writeln!(monitor, "{commands}").expect("the monitor reads");
     // It executes the commands before it notices the end of the connection.
     monitor.shutdown(Shutdown::Write).expect("the monitor is connected");

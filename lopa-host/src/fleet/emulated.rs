@@ -175,14 +175,14 @@ impl Emulated {
     /// What each link of a board leads to.
     fn cords(&self, node: u32, peers: &[Peer]) -> Vec<Cord> {
         let mut cords = vec![Cord::Open; LINES + 1];
-        cords[0] = Cord::Offers("host".into());
+        cords[0] = Cord::Awaits("host".into());
         if self.wiring != Wiring::Direct {
             return cords;
         }
         for peer in peers {
             let other = peer.node;
             let cord = match () {
-                () if self.between => Cord::Offers(format!("wire-{other}").into()),
+                () if self.between => Cord::Awaits(format!("wire-{other}").into()),
                 () if node < other => Cord::Offers(format!("../{node}-{other}").into()),
                 () => Cord::Seeks(format!("../{other}-{node}").into()),
             };
@@ -198,7 +198,7 @@ impl Emulated {
     /// # Errors
     /// Says what is missing.
     pub fn start(&mut self, node: u32) -> Result<&mut Client, FleetError> {
-        let peers = self.peers.get(node as usize).ok_or(FleetError::Off(node))?.clone();
+        let mut peers = self.peers.get(node as usize).ok_or(FleetError::Off(node))?.clone();
         let (board, image) = self.boards.get(node as usize).ok_or(FleetError::Off(node))?.clone();
         self.kill(node);
         let own = self.folder(node);
@@ -211,13 +211,16 @@ impl Emulated {
                 FleetError::Port { node, error, log }
             })
         };
+        // In the order of the links, in which the emulator waits for them.
+        let host = open("host".into())?;
         if self.between {
+            peers.sort_by_key(|peer| peer.link);
             for peer in &peers {
                 let stream = open(format!("wire-{}", peer.node))?;
                 self.switch.attach_wire(node, peer.node, stream);
             }
         }
-        let client = self.switch.attach(node, open("host".into())?);
+        let client = self.switch.attach(node, host);
         self.emulators.insert(node, emulator);
         Ok(self.clients.entry(node).or_insert(client))
     }

@@ -58,6 +58,8 @@ pub enum Cord {
     Open,
     /// A socket that the board offers.
     Offers(PathBuf),
+    /// The same, for this host: the board starts once it is connected, so that no frame is cut in two.
+    Awaits(PathBuf),
     /// A socket that another board offers; sought again when that one was off.
     Seeks(PathBuf),
     /// A pseudo-terminal, whose name the emulator prints to its log.
@@ -104,10 +106,11 @@ impl Emulator {
             let serial = match cord {
                 Cord::Open => "null".into(),
                 Cord::Terminal => "pty".into(),
-                Cord::Offers(path) => {
+                Cord::Offers(path) | Cord::Awaits(path) => {
                     // A socket left by an emulator that was killed would look like a living one.
                     let _ = fs::remove_file(folder.join(path));
-                    socket(path, "server=on,wait=off")
+                    let wait = if matches!(cord, Cord::Awaits(_)) { "on" } else { "off" };
+                    socket(path, &format!("server=on,wait={wait}"))
                 }
                 Cord::Seeks(path) => socket(path, reconnect()),
             };
