@@ -82,6 +82,8 @@ fn a_refused_blob_is_reported_to_the_host_and_in_the_log() {
 fn a_board_that_panics_or_hangs_reboots_and_continues() {
     let image = image(&["log", "planted"]);
     let mut boards = board(&image, alone(400));
+    // 256 nanoseconds per instruction: the watchdog notices the hang after as many instructions, however busy this machine is.
+    boards.tell_emulators(&["-icount", "shift=8"]);
     let status = boards.start(0).unwrap().wait_for_round(400).unwrap();
     // A panic, then a hang: the third session runs to the end. On a busy machine there may be a fourth.
     assert!(status.session >= 3, "{status:?}");
