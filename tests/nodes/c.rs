@@ -20,7 +20,7 @@ use super::{
 use crate::chips::budgets::{paint, row, stack, statics};
 use crate::chips::emulator::{CORTEX_M4F, TARGETS, flash};
 
-const ROUNDS: u64 = 200;
+const ROUNDS: u64 = 100;
 /// Features of the problem in this module's tests, and of the memory that the example has.
 const FEATURES: usize = 24;
 /// The node in C.

@@ -7,7 +7,7 @@ use lopa_host::network::Faults;
 
 use super::{PATIENT, assert_simulated_bits, continue_as, fleet, logistic, run};
 
-const ROUNDS: u64 = 200;
+const ROUNDS: u64 = 100;
 
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]

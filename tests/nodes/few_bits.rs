@@ -12,7 +12,7 @@ use lopa_host::run::Prepared;
 
 use super::{PATIENT, assert_simulated_bits, continue_as, described, fleet, keys, prepared, run};
 
-const ROUNDS: u64 = 100;
+const ROUNDS: u64 = 60;
 /// Three chunks of a board, the last one shorter than a block.
 const FEATURES: usize = 72;
 

@@ -10,7 +10,7 @@ use super::{PATIENT, assert_simulated_bits, fleet, logistic, run};
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn a_star_routed_by_the_host_computes_the_simulations_bits() {
-    let prepared = logistic(5, "star", 200);
+    let prepared = logistic(5, "star", 100);
     let mut fleet = fleet(&prepared, Some(Wiring::Routed), PATIENT, None);
     run(&prepared, &mut fleet, &[], PATIENT);
     assert_simulated_bits(&prepared, &mut fleet);
