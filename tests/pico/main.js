@@ -7,7 +7,7 @@
 // | seconds | the longest to run, in simulated seconds |
 // | finished | whether to stop when the lights of all show that they have finished |
 // | erases | whether to stop when every Pico has erased this many sectors, and then written for a moment |
-// | flood | the Picos whose hosts never stop sending |
+// | flood | the Picos whose hosts never stop sending while they learn |
 // | drop | one of so many bytes on each line is lost |
 // | serve | a socket per Pico: its USB port, from then on until standard input ends |
 
@@ -18,11 +18,18 @@ import { noise } from './noise.js';
 
 const plan = JSON.parse(fs.readFileSync(process.argv[2]));
 const bench = new Bench(plan.flash.map((name) => fs.readFileSync(name)), plan.wires ?? []);
-for (const number of plan.flood ?? []) bench.picos[number].usb.flood = noise(number);
 for (const pico of bench.picos) pico.drop = plan.drop ?? Infinity;
 
 /** A light that stays on for longer than any other pattern keeps it on. */
 const finished = (pico) => pico.light.on && pico.now - pico.light.at > 3e9;
+
+/** Hosts that never stop sending while Picos learn. The light of one that has finished stays on for longer than rounds take. */
+const flooded = (plan.flood ?? []).map((number) => bench.picos[number]);
+for (const pico of flooded) {
+  const packet = noise(pico.number);
+  const learned = () => pico.light.on && pico.now - pico.light.at > 0.2e9;
+  pico.usb.flood = (len) => (learned() ? null : packet(len));
+}
 const erased = (pico) => pico.seen.erases >= plan.erases && pico.busy <= pico.now;
 
 const MOMENT = 20e6;
@@ -31,6 +38,8 @@ const done = () =>
 let stopped = false;
 while (!stopped && bench.now < plan.seconds * 1e9) {
   bench.run(bench.now + MOMENT);
+  // Again, should a light that stayed on have changed.
+  for (const pico of flooded) pico.usb.feed();
   stopped = done();
 }
 if (plan.erases) bench.run(bench.now + MOMENT);

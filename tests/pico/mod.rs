@@ -155,7 +155,7 @@ fn bytes_lost_at_1_mbaud_with_frequent_checkpoints_are_repaired() {
 #[test]
 #[ignore = "needs Node and rp2040js: tests/run.sh runs it"]
 fn a_host_that_floods_usb_changes_no_bit() {
-    let bench = Bench::new(&network(2, "path", 10, 1000, 115_200));
+    let bench = Bench::new(&network(2, "path", 20, 1000, 115_200));
     let report = bench.learn_and_read(&Plan { flood: &[0], ..Plan::default() });
     assert_learned(&bench, &report.picos);
     let fed: Vec<u64> = report.picos.iter().map(|seen| seen.fed).collect();
