@@ -118,6 +118,15 @@ fn used(image: &Path, bits: Option<u32>) -> usize {
     (0..NODES).map(|node| stack(&boards, node)).max().expect("nodes")
 }
 
+/// Checks bytes against their row in a table: that they are within the limit, and that the table is not out of date. How deep a
+/// stack is depends on where interrupts come: that of one image was from 2,372 to 2,620 bytes.
+pub fn check(page: &str, name: &str, found: usize) {
+    let (known, most) = row(page, name);
+    assert!(found <= most, "{name}: {found} bytes, at most {most} are allowed");
+    let parts = if name.starts_with("stack") { 4 } else { 10 };
+    assert!(found.abs_diff(known) * parts <= known, "{name} is {found}, in the table {known}");
+}
+
 #[test]
 #[ignore = "needs QEMU and the chip targets: tests/run.sh runs it"]
 fn the_node_image_stays_within_its_budgets() {
@@ -142,10 +151,7 @@ fn the_node_image_stays_within_its_budgets() {
         ("stack", stack),
         ("stack with few bits", coded),
     ] {
-        let (known, most) = row(&page, name);
-        assert!(found <= most, "{name}: {found} bytes, at most {most} are allowed");
-        let off = found.abs_diff(known) * 10;
-        assert!(off <= known, "{name} is {found}, in the table {known}");
+        check(&page, name, found);
     }
     // The limits: 49 KiB of flash, 11 KiB more for encryption and integers and 8 KiB for few bits; four floats for each of n and
     // p plus 8 KiB; 4 KiB of stack.

@@ -17,7 +17,7 @@ use super::keys::{keys, ring};
 use super::{
     PATIENT, assert_simulated_bits, continue_as, described, fleet, logistic, prepared, run,
 };
-use crate::chips::budgets::{paint, row, stack, statics};
+use crate::chips::budgets::{check, paint, row, stack, statics};
 use crate::chips::emulator::{CORTEX_M4F, TARGETS, flash};
 
 const ROUNDS: u64 = 100;
@@ -96,9 +96,7 @@ fn a_node_in_c_computes_the_bits_of_rust_nodes_within_its_budgets() {
     ];
     println!("{found:?}");
     for (name, found) in found {
-        let (known, most) = row(&page, name);
-        assert!(found <= most, "{name}: {found} bytes, at most {most} are allowed");
-        assert!(found.abs_diff(known) * 10 <= known, "{name} is {found}, in the table {known}");
+        check(&page, name, found);
     }
     assert_eq!(besides, row(&page, "RAM besides the node's floats").0, "a constant");
     assert_eq!(["flash", "stack"].map(|name| row(&page, name).1), [40 << 10, 4 << 10]);
