@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Source};
 use resvg::usvg::{ImageHrefResolver, Options, Tree};
@@ -73,5 +74,22 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     let mut pixels = Pixmap::new(width as u32, height as u32).ok_or_else(wrong)?;
     pixels.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    pixels.encode_png().map_err(|error| PngError::Encode(error.into()))
+    encoded(&pixels).map_err(|error| PngError::Encode(error.into()))
+}
+
+/// Pixels that hide what is behind them, as a PNG.
+fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, EncodingError> {
+    let mut colours = vec![[0; 3]; pixels.pixels().len()];
+    for (colour, pixel) in colours.iter_mut().zip(pixels.pixels()) {
+        *colour = [pixel.red(), pixel.green(), pixel.blue()];
+    }
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, pixels.width(), pixels.height());
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_depth(BitDepth::Eight);
+    // A tenth of the time for files that are half as large again: pictures took longer than a short run.
+    encoder.set_compression(Compression::Fast);
+    encoder.set_filter(Filter::Adaptive);
+    encoder.write_header()?.write_image_data(colours.as_flattened())?;
+    Ok(file)
 }
