@@ -5,7 +5,7 @@ use lopa_host::fleet::Accident;
 use lopa_host::fleet::reference::Reference;
 use lopa_host::network::Faults;
 
-use super::{PATIENT, assert_simulated_bits, continue_as, fleet, logistic, run};
+use super::{PATIENT, assert_simulated_bits, assert_undamaged, continue_as, fleet, logistic, run};
 
 const ROUNDS: u64 = 100;
 
@@ -16,10 +16,7 @@ fn a_ring_of_boards_computes_the_simulations_bits() {
     let mut fleet = fleet(&prepared, None, PATIENT, None);
     run(&prepared, &mut fleet, &[], PATIENT);
     assert_simulated_bits(&prepared, &mut fleet);
-    for node in 0..4 {
-        let counters = fleet.client(node).unwrap().counters().unwrap();
-        assert_eq!((counters.corrupt, counters.malformed), (0, 0), "node {node}");
-    }
+    assert_undamaged(&mut fleet, 2);
 }
 
 #[test]

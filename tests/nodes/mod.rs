@@ -105,6 +105,16 @@ fn continue_as(prepared: &Prepared, fleet: &mut Emulated) {
     }
 }
 
+/// Checks that no node received a damaged frame, apart from one on each of its `wires` to other boards: emulators may connect
+/// them in the middle of a frame.
+fn assert_undamaged(fleet: &mut Emulated, wires: u64) {
+    for node in 0..fleet.len() as u32 {
+        let counters = fleet.client(node).unwrap().counters().unwrap();
+        let fits = counters.corrupt <= wires && counters.malformed == 0;
+        assert!(fits, "node {node}: {counters:?}");
+    }
+}
+
 /// Checks that every node has the bits of the simulation, and that none ever lost a neighbour.
 fn assert_simulated_bits(prepared: &Prepared, fleet: &mut Emulated) {
     let reference = Reference::run(prepared, &AtomicBool::new(false), |_| ()).unwrap().unwrap();
