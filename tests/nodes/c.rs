@@ -15,7 +15,8 @@ use lopa_host::run::Prepared;
 
 use super::keys::{keys, ring};
 use super::{
-    PATIENT, assert_simulated_bits, continue_as, described, fleet, logistic, prepared, run,
+    PATIENT, assert_simulated_bits, continue_as, counters, described, fleet, logistic, prepared,
+    run,
 };
 use crate::chips::budgets::{check, paint, row, stack, statics};
 use crate::chips::emulator::{CORTEX_M4F, TARGETS, flash};
@@ -82,7 +83,7 @@ fn a_node_in_c_computes_the_bits_of_rust_nodes_within_its_budgets() {
     let passed = fleet.passed();
     println!("{passed:?}");
     assert!(passed.spoiled as f64 > 0.07 * passed.frames as f64, "{passed:?}");
-    let counters = fleet.client(IN_C).unwrap().counters().unwrap();
+    let counters = counters(&mut fleet, IN_C);
     assert!(counters.repaired > 0 && counters.corrupt + counters.truncated > 0, "{counters:?}");
     assert!(fleet.client(IN_C).unwrap().checkpoint().unwrap());
 

@@ -5,7 +5,9 @@ use lopa_host::fleet::Accident;
 use lopa_host::fleet::reference::Reference;
 use lopa_host::network::Faults;
 
-use super::{PATIENT, assert_simulated_bits, assert_undamaged, continue_as, fleet, logistic, run};
+use super::{
+    PATIENT, assert_simulated_bits, assert_undamaged, continue_as, counters, fleet, logistic, run,
+};
 
 const ROUNDS: u64 = 100;
 
@@ -34,7 +36,7 @@ fn damaged_frames_and_a_short_cut_change_no_bit() {
     println!("{passed:?}");
     assert!(passed.spoiled as f64 > 0.07 * passed.frames as f64, "{passed:?}");
     for node in 0..3 {
-        let counters = fleet.client(node).unwrap().counters().unwrap();
+        let counters = counters(&mut fleet, node);
         assert!(counters.repaired > 0, "node {node}: {counters:?}");
         assert!(counters.corrupt + counters.truncated > 0, "node {node}: {counters:?}");
     }

@@ -10,7 +10,9 @@ use lopa_host::fleet::{Emulated, Layout, patient};
 use lopa_host::network::Faults;
 use lopa_host::run::Prepared;
 
-use super::{PATIENT, assert_simulated_bits, continue_as, described, fleet, keys, prepared, run};
+use super::{
+    PATIENT, assert_simulated_bits, continue_as, counters, described, fleet, keys, prepared, run,
+};
 
 const ROUNDS: u64 = 60;
 /// Three chunks of a board, the last one shorter than a block.
@@ -24,7 +26,7 @@ fn ring(links: &str, rounds: u64) -> Prepared {
 
 /// The bytes that all boards sent.
 fn sent(fleet: &mut Emulated) -> u64 {
-    (0..4).map(|node| fleet.client(node).unwrap().counters().unwrap().sent_bytes).sum()
+    (0..4).map(|node| counters(fleet, node).sent_bytes).sum()
 }
 
 #[test]

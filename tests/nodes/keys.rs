@@ -12,7 +12,8 @@ use lopa_host::network::Faults;
 use lopa_host::run::Prepared;
 
 use super::{
-    PATIENT, assert_simulated_bits, assert_undamaged, described, fleet, prepared, program, run,
+    PATIENT, assert_simulated_bits, assert_undamaged, counters, described, fleet, prepared,
+    program, run,
 };
 
 const ROUNDS: u64 = 80;
@@ -33,10 +34,6 @@ pub fn keys() -> (tempfile::TempDir, [std::path::PathBuf; 2]) {
 
 fn blobs(prepared: &Prepared) -> Vec<Vec<u8>> {
     Layout::new(prepared, None, patient(PATIENT, true)).unwrap().blobs
-}
-
-fn counters(fleet: &mut Emulated, node: u32) -> Counters {
-    fleet.client(node).unwrap().counters().unwrap()
 }
 
 #[test]

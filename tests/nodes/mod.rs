@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use lopa_core::blob::Wiring;
+use lopa_core::wire::Counters;
 use lopa_host::chips::Board;
 use lopa_host::config::Experiment;
 use lopa_host::fleet::reference::Reference;
@@ -105,11 +106,16 @@ fn continue_as(prepared: &Prepared, fleet: &mut Emulated) {
     }
 }
 
+/// What a node has counted.
+fn counters(fleet: &mut Emulated, node: u32) -> Counters {
+    fleet.client(node).unwrap().counters().unwrap()
+}
+
 /// Checks that no node received a damaged frame, apart from one on each of its `wires` to other boards: emulators may connect
 /// them in the middle of a frame.
 fn assert_undamaged(fleet: &mut Emulated, wires: u64) {
     for node in 0..fleet.len() as u32 {
-        let counters = fleet.client(node).unwrap().counters().unwrap();
+        let counters = counters(fleet, node);
         let fits = counters.corrupt <= wires && counters.malformed == 0;
         assert!(fits, "node {node}: {counters:?}");
     }

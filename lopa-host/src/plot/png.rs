@@ -87,7 +87,7 @@ fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, EncodingError> {
     let mut encoder = Encoder::new(&mut file, pixels.width(), pixels.height());
     encoder.set_color(ColorType::Rgb);
     encoder.set_depth(BitDepth::Eight);
-    // A tenth of the time for files that are half as large again: pictures took longer than a short run.
+    // A tenth of the time for files that are nearly twice as large: pictures took longer than a short run.
     encoder.set_compression(Compression::Fast);
     encoder.set_filter(Filter::Adaptive);
     encoder.write_header()?.write_image_data(colours.as_flattened())?;
