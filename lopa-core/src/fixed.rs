@@ -41,7 +41,8 @@ impl Work for TwiceExpAll<'_> {
 }
 
 /// 1 / (1 + e^-a), with a relative error below 1e-6 down to -87, and zero beyond.
-#[inline(always)]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 pub(crate) fn sigmoid(a: f32) -> f32 {
     let (power, tail, rest) = parts(a);
     let (power, size) = if a.to_bits() >> 31 == 0 { (0, rest) } else { (power, high(tail, rest)) };
@@ -49,7 +50,8 @@ pub(crate) fn sigmoid(a: f32) -> f32 {
 }
 
 /// The derivative of the sigmoid, with a relative error below 1e-6 from -87 to 87, and zero beyond.
-#[inline(always)]
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
 pub(crate) fn sigmoid_slope(a: f32) -> f32 {
     let (power, tail, rest) = parts(a);
     finish(a, power, high(tail, high(rest, rest)))
@@ -127,7 +129,9 @@ const fn assemble(power: i32, fraction: u32) -> f32 {
 
 /// e^-|a| as 2^power · tail / 2^32 with tail / 2^32 from a half to one, and 1 / (1 + e^-|a|) in units of 2^-32, at most one
 /// unit below one.
-#[inline(always)]
+// Once on a chip: it is longer than what uses it.
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline(never))]
 fn parts(a: f32) -> (i32, u32, u32) {
     let magnitude = (a.to_bits() & MAGNITUDE).min(LARGE);
     let (power, fraction) = split(magnitude | 0x8000_0000);

@@ -86,6 +86,7 @@ mod tests {
     use super::*;
     use crate::node::{GtNode, LgNode};
     use crate::problems::{Logistic, Meta, SharedLayer, SquaredLoss};
+    use crate::samples::Arithmetic;
 
     #[test]
     fn a_node_is_as_large_as_predicted() {
@@ -131,6 +132,9 @@ mod tests {
             let inner = SharedLayer::inner(hidden, classes);
             assert!(SharedLayer::workspace(hidden, classes) <= inner);
         }
+        // In integers a shared layer needs more: the activations of 32 samples.
+        let more = SharedLayer::workspace_in(Arithmetic::Integer, 28, 10);
+        assert_eq!(more, SharedLayer::workspace(28, 10) + 32 * 28);
         assert_eq!((SharedLayer::outer(784, 28), SharedLayer::inner(28, 10)), (21_980, 290));
     }
 }

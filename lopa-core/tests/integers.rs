@@ -36,12 +36,12 @@ fn a_build_without_integers_refuses_them() {
 
 #[cfg(feature = "integer")]
 mod with_integers {
-    use lopa_core::batch::Sampler;
+    use lopa_core::batch::{Batch, Sampler};
     use lopa_core::blob::{self, Blob, Plan, Start, Wiring};
     use lopa_core::check;
     use lopa_core::exchange::{Peer, Settings, Timing};
     use lopa_core::node::{Config, GtNode, Neighbour, NodeError, Scheme, Scratch, Variable};
-    use lopa_core::problem::{Point, ProblemError};
+    use lopa_core::problem::{Point, Problem, ProblemError};
     use lopa_core::problems::{AnyProblem, Logistic, Meta, Ridge, SharedLayer};
     use lopa_core::steps::StepSizes;
     use lopa_core::wire::{Reason, Seal};
@@ -120,8 +120,110 @@ mod with_integers {
         assert!(node.state().theta.iter().all(|theta| theta.is_finite()));
     }
 
+    const HIDDEN: usize = 5;
+    const OUTER: usize = SharedLayer::outer(WIDTH, HIDDEN);
+    const INNER: usize = SharedLayer::inner(HIDDEN, 2);
+
+    /// A shared layer in this arithmetic, on bytes with an offset.
+    fn layer(bytes: &[u8], arithmetic: Arithmetic) -> SharedLayer<'_> {
+        let set = Samples::new(Features::U8(bytes), WIDTH, Labels::Class(&LABELS)).unwrap();
+        let set = set.scaled(1.0 / 128.0, 128.0).unwrap().computed_in(arithmetic).unwrap();
+        SharedLayer::new(set, set, HIDDEN, 2, 0.1).unwrap()
+    }
+
     #[test]
-    fn floats_large_offsets_and_shared_layers_are_refused() {
+    fn a_shared_layer_ends_near_one_in_floats() {
+        let bytes = bytes();
+        let start: [f32; OUTER] = array::from_fn(|i| ((i * 37 % 101) as f32 - 50.0) * 0.002);
+        let end = |arithmetic| {
+            let problem = layer(&bytes, arithmetic);
+            let mut scratch = Scratch {
+                direction: vec![0.0; INNER],
+                workspace: vec![0.0; problem.dimensions().workspace],
+            };
+            let node = GtNode::<_, OUTER, INNER>::gradient_tracking(problem, config(), start);
+            let mut node = node.unwrap();
+            for _ in 0..200 {
+                node.compute(&mut scratch).unwrap();
+                node.mix_with([Neighbour { weight: 0.3, x: &start, y: &[0.0; OUTER] }]).unwrap();
+            }
+            let state = node.state();
+            [state.x.to_vec(), state.theta.to_vec(), state.v.to_vec()]
+        };
+        let (floats, integers) = (end(Arithmetic::Float), end(Arithmetic::Integer));
+        for (name, (a, b)) in ["x", "theta", "v"].into_iter().zip(floats.iter().zip(&integers)) {
+            let largest =
+                |a: &mut dyn Iterator<Item = f32>| a.fold(0.0, |a, b| f32::max(a, b.abs()));
+            let off = largest(&mut a.iter().zip(b).map(|(a, b)| a - b));
+            let size = largest(&mut a.iter().copied());
+            assert!(off < 1.0e-3 * size && off > 0.0, "{name}: {off} of {size}");
+        }
+    }
+
+    #[test]
+    fn derivatives_of_a_shared_layer_agree_with_finite_differences() {
+        let bytes = bytes();
+        let problem = layer(&bytes, Arithmetic::Integer);
+        let x: [f32; OUTER] = array::from_fn(|i| ((i * 37 % 101) as f32 - 50.0) * 0.004);
+        let theta: [f32; INNER] = array::from_fn(|i| 0.2 * (i % 7) as f32 - 0.5);
+        let v: [f32; INNER] = array::from_fn(|i| 0.3 - 0.05 * i as f32);
+        let at = Point { x: &x, theta: &theta };
+        let workspace = problem.dimensions().workspace;
+        let mut room = vec![0.0; check::memory(OUTER, INNER, workspace)];
+        let report = check::derivatives(&problem, at, &v, &mut room).unwrap();
+        assert!(report.worst() < 0.01, "{report:?}");
+    }
+
+    #[test]
+    fn weights_that_are_not_finite_spoil_what_a_shared_layer_adds() {
+        let bytes = bytes();
+        let problem = layer(&bytes, Arithmetic::Integer);
+        let batch = Batch::full(ROWS);
+        let (theta, v) = ([0.1; INNER], [0.2; INNER]);
+        for bad in [f32::NAN, f32::INFINITY, 1.0e38] {
+            let mut x = [0.01; OUTER];
+            x[WIDTH + 3] = bad;
+            let at = Point { x: &x, theta: &theta };
+            let mut workspace = vec![0.0; problem.dimensions().workspace];
+            problem.prepare(&x, &mut workspace);
+            let (mut inner, mut outer) = ([0.0; INNER], [0.0; OUTER]);
+            problem.inner_gradient(at, &batch, 1.0, &mut inner, &mut workspace);
+            problem.cross_vector(at, &v, &batch, 1.0, &mut outer, &mut workspace);
+            assert!(inner.iter().chain(&outer).all(|a| a.is_nan()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_was_prepared_for_one_x_is_not_used_for_another() {
+        let bytes = bytes();
+        let problem = layer(&bytes, Arithmetic::Integer);
+        let theta: [f32; INNER] = array::from_fn(|i| 0.2 * (i % 7) as f32 - 0.5);
+        let batch = Batch::full(ROWS);
+        let mut workspace = vec![0.0; problem.dimensions().workspace];
+        let mut gradient = |x: &[f32; OUTER], prepared: bool| {
+            if prepared {
+                problem.prepare(x, &mut workspace);
+            } else {
+                workspace.fill(0.0);
+            }
+            let mut out = [0.0; OUTER];
+            let at = Point { x, theta: &theta };
+            problem.outer_gradient_outer(at, &batch, 1.0, &mut out, &mut workspace);
+            out
+        };
+        let mut x = [0.01; OUTER];
+        let first = gradient(&x, true);
+        x[7] = 0.5;
+        let second = gradient(&x, true);
+        assert_ne!(first, second);
+        assert_eq!(second, gradient(&x, false));
+        x[7] = 0.01;
+        assert_eq!(first, gradient(&x, false));
+        assert_eq!(first, gradient(&x, true));
+    }
+
+    #[test]
+    fn floats_and_large_offsets_are_refused() {
         let bytes = bytes();
         let floats = [0.5; ROWS * WIDTH];
         let floats = Samples::new(Features::F32(&floats), WIDTH, Labels::Binary(&LABELS)).unwrap();
@@ -131,9 +233,9 @@ mod with_integers {
         let mixed = Logistic::new(integers(&bytes), samples(&bytes));
         assert_eq!(mixed, Err(ProblemError::Arithmetic));
         let class = Samples::new(Features::U8(&bytes), WIDTH, Labels::Class(&LABELS)).unwrap();
-        let class = class.computed_in(Arithmetic::Integer).unwrap();
-        let layer = SharedLayer::new(class, class, 2, 2, 0.1);
-        assert_eq!(layer, Err(ProblemError::Arithmetic));
+        let integers = class.computed_in(Arithmetic::Integer).unwrap();
+        let mixed = SharedLayer::new(class, integers, 2, 2, 0.1);
+        assert_eq!(mixed, Err(ProblemError::Arithmetic));
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub enum Arithmetic {
     /// In floats.
     #[default]
     Float,
-    /// In integers: θ, v and the factors of a batch have 16 bits and a common power of two as their scale.
+    /// In integers: what samples are multiplied by and the factors of a batch have 16 bits and a common power of two as their
+    /// scale.
     Integer,
 }
 

@@ -189,11 +189,6 @@ impl Experiment {
                 "run.arithmetic = \"integer\" has no effect on a quadratic, which has no samples: remove it",
             ),
             (
-                run.arithmetic == Arithmetic::Integer
-                    && matches!(self.problem, ProblemTable::SharedLayer { .. }),
-                "run.arithmetic = \"integer\" is not available for a shared layer, only for linear models: remove it",
-            ),
-            (
                 run.refit == Some(true) && self.algorithm.name.is_single_level(),
                 "run.refit has no effect on a method with one model for all nodes: remove it",
             ),

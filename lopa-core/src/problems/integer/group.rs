@@ -6,7 +6,7 @@ use crate::samples::LARGEST_OFFSET;
 use crate::vector::plus;
 
 /// Rows of a group. It decides bits, because the factors of a group share a unit.
-pub(super) const GROUP: usize = 32;
+pub(in crate::problems) const GROUP: usize = 32;
 
 /// Features whose integers are on the stack at a time. It decides no bit.
 pub(super) const CHUNK: usize = if HOST { 256 } else { 32 };

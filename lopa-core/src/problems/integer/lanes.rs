@@ -34,27 +34,27 @@ pub(super) trait Lanes: Copy {
     /// Sums over rows, for each feature of a piece.
     type Tile: Copy;
 
+    /// Two rows, in the order of a tile.
+    type Turns: Copy;
+
     const ZERO: Self::Sums;
     const EMPTY: Self::Tile;
+    const NO_TURNS: Self::Turns;
 
-    /// Adds bytes times integers to sums.
-    fn multiply<const SIGNED: bool>(
-        self,
-        sums: Self::Sums,
-        row: &Bytes,
-        integers: &Integers,
-    ) -> Self::Sums;
+    /// The bytes of a row as numbers of 16 bits.
+    fn widen<const SIGNED: bool>(self, row: &Bytes) -> Integers;
+
+    /// Adds the numbers of a row times integers to sums.
+    fn multiply(self, sums: Self::Sums, row: &Integers, integers: &Integers) -> Self::Sums;
 
     /// The sum over all parts of each row, of at most [`PIECES`] pieces.
     fn totals(self, sums: [Self::Sums; ROWS]) -> [i64; ROWS];
 
+    /// Two rows in turns: the bytes of each feature beside one another, as numbers of 16 bits.
+    fn in_turns<const SIGNED: bool>(self, rows: [&Bytes; 2]) -> Self::Turns;
+
     /// Adds two rows times their factors.
-    fn add_rows<const SIGNED: bool>(
-        self,
-        tile: Self::Tile,
-        rows: [&Bytes; 2],
-        factors: [Word; 2],
-    ) -> Self::Tile;
+    fn add_rows(self, tile: Self::Tile, rows: Self::Turns, factors: [Word; 2]) -> Self::Tile;
 
     /// The sums in the order of the features.
     fn in_order(self, tile: Self::Tile) -> [i32; PIECE];
@@ -126,26 +126,30 @@ impl Lanes for pulp::x86::V4 {
     /// Each vector has the sums of four features in a row, out of every sixteen.
     type Tile = [[i32; 16]; 4];
 
+    type Turns = [[i16; 32]; 4];
+
     const ZERO: Self::Sums = [[0; 16]; 2];
     const EMPTY: Self::Tile = [[0; 16]; 4];
+    const NO_TURNS: Self::Turns = [[0; 32]; 4];
 
     #[inline(always)]
-    fn multiply<const SIGNED: bool>(
-        self,
-        [a, b]: Self::Sums,
-        row: &Bytes,
-        integers: &Integers,
-    ) -> Self::Sums {
+    fn widen<const SIGNED: bool>(self, row: &Bytes) -> Integers {
         let bw = self.avx512bw;
-        let [low, high]: [__m256i; 2] = cast(*row);
-        let [first, second]: [__m512i; 2] = cast(integers.0);
-        let (low, high) = if SIGNED {
-            (bw._mm512_cvtepi8_epi16(low), bw._mm512_cvtepi8_epi16(high))
+        let halves: [__m256i; 2] = cast(*row);
+        Integers(cast(if SIGNED {
+            halves.map(|half| bw._mm512_cvtepi8_epi16(half))
         } else {
-            (bw._mm512_cvtepu8_epi16(low), bw._mm512_cvtepu8_epi16(high))
-        };
-        let a = self.avx512f._mm512_add_epi32(cast(a), bw._mm512_madd_epi16(low, first));
-        let b = self.avx512f._mm512_add_epi32(cast(b), bw._mm512_madd_epi16(high, second));
+            halves.map(|half| bw._mm512_cvtepu8_epi16(half))
+        }))
+    }
+
+    #[inline(always)]
+    fn multiply(self, [a, b]: Self::Sums, row: &Integers, integers: &Integers) -> Self::Sums {
+        let (bw, f) = (self.avx512bw, self.avx512f);
+        let [low, high]: [__m512i; 2] = cast(row.0);
+        let [first, second]: [__m512i; 2] = cast(integers.0);
+        let a = f._mm512_add_epi32(cast(a), bw._mm512_madd_epi16(low, first));
+        let b = f._mm512_add_epi32(cast(b), bw._mm512_madd_epi16(high, second));
         [cast(a), cast(b)]
     }
 
@@ -165,29 +169,32 @@ impl Lanes for pulp::x86::V4 {
     }
 
     #[inline(always)]
-    fn add_rows<const SIGNED: bool>(
-        self,
-        tile: Self::Tile,
-        [a, b]: [&Bytes; 2],
-        factors: [Word; 2],
-    ) -> Self::Tile {
+    fn in_turns<const SIGNED: bool>(self, [a, b]: [&Bytes; 2]) -> Self::Turns {
         let bw = self.avx512bw;
         let (a, b): (__m512i, __m512i) = (cast(*a), cast(*b));
-        let factors = self.avx512f._mm512_set1_epi32(pair(factors));
         // The bytes of both rows in turns, and then each of them as 16 bits: with a zero above it, or as the upper half of
         // what is shifted.
-        let turns = [bw._mm512_unpacklo_epi8(a, b), bw._mm512_unpackhi_epi8(a, b)];
+        let both = [bw._mm512_unpacklo_epi8(a, b), bw._mm512_unpackhi_epi8(a, b)];
+        let mut turns = [[0; 32]; 4];
+        for j in 0..4 {
+            let both = both[j / 2];
+            let above = if SIGNED { both } else { self.avx512f._mm512_setzero_si512() };
+            let wide = if j % 2 == 0 {
+                bw._mm512_unpacklo_epi8(both, above)
+            } else {
+                bw._mm512_unpackhi_epi8(both, above)
+            };
+            turns[j] = cast(if SIGNED { bw._mm512_srai_epi16::<8>(wide) } else { wide });
+        }
+        turns
+    }
+
+    #[inline(always)]
+    fn add_rows(self, tile: Self::Tile, rows: Self::Turns, factors: [Word; 2]) -> Self::Tile {
+        let factors = self.avx512f._mm512_set1_epi32(pair(factors));
         let mut next = Self::EMPTY;
         for j in 0..4 {
-            let turns = turns[j / 2];
-            let above = if SIGNED { turns } else { self.avx512f._mm512_setzero_si512() };
-            let wide = if j % 2 == 0 {
-                bw._mm512_unpacklo_epi8(turns, above)
-            } else {
-                bw._mm512_unpackhi_epi8(turns, above)
-            };
-            let wide = if SIGNED { bw._mm512_srai_epi16::<8>(wide) } else { wide };
-            let products = bw._mm512_madd_epi16(wide, factors);
+            let products = self.avx512bw._mm512_madd_epi16(cast(rows[j]), factors);
             next[j] = cast(self.avx512f._mm512_add_epi32(cast(tile[j]), products));
         }
         next
@@ -214,27 +221,29 @@ impl Lanes for pulp::x86::V3 {
     /// As above, for each half of a piece.
     type Tile = [[[i32; 8]; 4]; 2];
 
+    type Turns = [[[i16; 16]; 4]; 2];
+
     const ZERO: Self::Sums = [0; 16];
     const EMPTY: Self::Tile = [[[0; 8]; 4]; 2];
+    const NO_TURNS: Self::Turns = [[[0; 16]; 4]; 2];
 
     #[inline(always)]
-    fn multiply<const SIGNED: bool>(
-        self,
-        sums: Self::Sums,
-        row: &Bytes,
-        integers: &Integers,
-    ) -> Self::Sums {
+    fn widen<const SIGNED: bool>(self, row: &Bytes) -> Integers {
+        let quarters: [__m128i; 4] = cast(*row);
+        Integers(cast(if SIGNED {
+            quarters.map(|quarter| self.avx2._mm256_cvtepi8_epi16(quarter))
+        } else {
+            quarters.map(|quarter| self.avx2._mm256_cvtepu8_epi16(quarter))
+        }))
+    }
+
+    #[inline(always)]
+    fn multiply(self, sums: Self::Sums, row: &Integers, integers: &Integers) -> Self::Sums {
         let avx2 = self.avx2;
-        let parts: [__m128i; 4] = cast(*row);
-        let integers: [__m256i; 4] = cast(integers.0);
+        let (row, integers): ([__m256i; 4], [__m256i; 4]) = (cast(row.0), cast(integers.0));
         let mut sums: [__m256i; 2] = cast(sums);
         for i in 0..4 {
-            let wide = if SIGNED {
-                avx2._mm256_cvtepi8_epi16(parts[i])
-            } else {
-                avx2._mm256_cvtepu8_epi16(parts[i])
-            };
-            let products = avx2._mm256_madd_epi16(wide, integers[i]);
+            let products = avx2._mm256_madd_epi16(row[i], integers[i]);
             sums[i % 2] = avx2._mm256_add_epi32(sums[i % 2], products);
         }
         cast(sums)
@@ -246,29 +255,36 @@ impl Lanes for pulp::x86::V3 {
     }
 
     #[inline(always)]
-    fn add_rows<const SIGNED: bool>(
-        self,
-        tile: Self::Tile,
-        [a, b]: [&Bytes; 2],
-        factors: [Word; 2],
-    ) -> Self::Tile {
+    fn in_turns<const SIGNED: bool>(self, [a, b]: [&Bytes; 2]) -> Self::Turns {
         let avx2 = self.avx2;
         let (a, b): ([__m256i; 2], [__m256i; 2]) = (cast(*a), cast(*b));
+        let mut turns = [[[0; 16]; 4]; 2];
+        for half in 0..2 {
+            let (a, b) = (a[half], b[half]);
+            let both = [avx2._mm256_unpacklo_epi8(a, b), avx2._mm256_unpackhi_epi8(a, b)];
+            for j in 0..4 {
+                let both = both[j / 2];
+                let above = if SIGNED { both } else { self.avx._mm256_setzero_si256() };
+                let wide = if j % 2 == 0 {
+                    avx2._mm256_unpacklo_epi8(both, above)
+                } else {
+                    avx2._mm256_unpackhi_epi8(both, above)
+                };
+                turns[half][j] =
+                    cast(if SIGNED { avx2._mm256_srai_epi16::<8>(wide) } else { wide });
+            }
+        }
+        turns
+    }
+
+    #[inline(always)]
+    fn add_rows(self, tile: Self::Tile, rows: Self::Turns, factors: [Word; 2]) -> Self::Tile {
+        let avx2 = self.avx2;
         let factors = self.avx._mm256_set1_epi32(pair(factors));
         let mut next = Self::EMPTY;
         for half in 0..2 {
-            let (a, b) = (a[half], b[half]);
-            let turns = [avx2._mm256_unpacklo_epi8(a, b), avx2._mm256_unpackhi_epi8(a, b)];
             for j in 0..4 {
-                let turns = turns[j / 2];
-                let above = if SIGNED { turns } else { self.avx._mm256_setzero_si256() };
-                let wide = if j % 2 == 0 {
-                    avx2._mm256_unpacklo_epi8(turns, above)
-                } else {
-                    avx2._mm256_unpackhi_epi8(turns, above)
-                };
-                let wide = if SIGNED { avx2._mm256_srai_epi16::<8>(wide) } else { wide };
-                let products = avx2._mm256_madd_epi16(wide, factors);
+                let products = avx2._mm256_madd_epi16(cast(rows[half][j]), factors);
                 next[half][j] = cast(avx2._mm256_add_epi32(cast(tile[half][j]), products));
             }
         }

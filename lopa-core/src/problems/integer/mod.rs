@@ -8,6 +8,7 @@
 mod group;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 mod lanes;
+mod layer;
 mod quantised;
 mod scales;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
@@ -15,9 +16,13 @@ mod wide;
 
 use core::marker::PhantomData;
 
-use self::group::{CHUNK, GROUP, Group};
+pub(super) use self::group::GROUP;
+use self::group::{CHUNK, Group};
+pub(super) use self::layer::LayerRows;
 use self::quantised::Unit;
 use self::scales::Scales;
+#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+pub(super) use self::wide::Layer;
 use crate::batch::Batch;
 use crate::samples::{Features, Samples};
 use crate::widest::{self, Work};

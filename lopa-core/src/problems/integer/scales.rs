@@ -87,6 +87,16 @@ impl<'a> Scales<'a> {
         }
     }
 
+    /// The common offset times the sum of a vector's integers, in units of 2^-[`PLACES`].
+    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[inline(always)]
+    pub(super) const fn offset(&self, total: i64) -> i64 {
+        match self {
+            Self::Common { offset, .. } => *offset * total,
+            Self::Each(_) => 0,
+        }
+    }
+
     /// A sum over a row's raw bytes, less the sum of offsets.
     #[inline(always)]
     pub(super) fn finish(&self, sum: i64, offset: i64) -> f32 {

@@ -1,5 +1,7 @@
 //! Sums over the rows of a batch on a host: many features at once, and without the pieces of rows that are zero.
 
+mod layer;
+
 use core::cell::{Cell, OnceCell};
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -10,10 +12,12 @@ use super::group::GROUP;
 use super::lanes::{self, Bytes, Integers, Lanes, PIECE, PIECES, ROWS, WithLanes};
 use super::quantised::Unit;
 use super::scales::Scales;
-use crate::batch::{Batch, Indices};
+use crate::batch::Batch;
 use crate::samples::{Features, Samples, fetch};
 use crate::vector::LANES;
 use crate::widest;
+
+pub(in crate::problems) use self::layer::Layer;
 
 /// Factors that are computed at once: a fixed number, so that the loop is vectorised.
 const BLOCK: usize = 16;
@@ -41,17 +45,12 @@ pub(super) fn add_rows<F: Factor<V>, const V: usize>(
 ) -> bool {
     let width = samples.width();
     let scales = Scales::new(samples.scaling());
-    let (raw, signed) = match samples.features() {
-        Features::U8(raw) => (raw, false),
-        Features::I8(raw) => (bytemuck::cast_slice(raw), true),
-        Features::F32(_) => return false,
-    };
+    let Some((rows, signed)) = Rows::of(samples) else { return false };
     let same_width = out.len() == width && vectors.iter().all(|vector| vector.len() == width);
     if !same_width || matches!(scales, Scales::Each(_)) {
         return false;
     }
     let mut integers = INTEGERS.take();
-    let rows = Rows { samples, raw, pieces: width.div_ceil(PIECE), tail: OnceCell::new() };
     let share = scale * batch.weight() * scales.scale();
     let (factor, memory) = (PhantomData::<F>, &mut integers);
     let work = AddRows { rows: &rows, batch, vectors, factor, scales, share, memory, out };
@@ -102,10 +101,11 @@ impl<F: Factor<V>, const V: usize, const SIGNED: bool> WithLanes for Of<AddRows<
         }
         let mut indices = batch.indices();
         while indices.len() > 0 {
-            let mut group = Group { rows: [&[]; GROUP], len: 0, filled: 0..pieces };
             // First the labels of the group's rows, then their factors.
             let mut factors = [0.0; GROUP];
-            group.fill(rows, &mut indices, &mut factors);
+            let group = Group::new(rows, indices.by_ref().take(GROUP), ROWS, |place, index| {
+                factors[place] = rows.samples.label(index);
+            });
             let products = group.multiply::<L, V, SIGNED>(lanes, integers);
             let blocks = factors.as_chunks_mut::<BLOCK>().0.iter_mut();
             for (block, factors) in blocks.take(group.len.div_ceil(BLOCK)).enumerate() {
@@ -138,7 +138,18 @@ struct Rows<'a> {
     tail: OnceCell<Vec<u8>>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// The rows of samples, and whether their bytes are signed; `None` for floats.
+    fn of(samples: &'a Samples<'a>) -> Option<(Self, bool)> {
+        let (raw, signed) = match samples.features() {
+            Features::U8(raw) => (raw, false),
+            Features::I8(raw) => (bytemuck::cast_slice(raw), true),
+            Features::F32(_) => return None,
+        };
+        let pieces = samples.width().div_ceil(PIECE);
+        Some((Self { samples, raw, pieces, tail: OnceCell::new() }, signed))
+    }
+
     /// The pieces of a row that exists.
     #[inline(always)]
     fn row(&self, index: usize) -> &[Bytes] {
@@ -169,23 +180,29 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Adds rows, and writes their labels. Rows beyond the end are left out.
+    /// At most [`GROUP`] rows, of which the first `ahead` are asked for at once, while the others are looked up. Calls `each`
+    /// with the place and the number of every row. Those beyond the end are left out.
     #[inline(always)]
-    fn fill(&mut self, rows: &'a Rows<'_>, indices: &mut Indices, labels: &mut [f32; GROUP]) {
+    pub(super) fn new(
+        rows: &'a Rows<'_>,
+        indices: impl Iterator<Item = usize>,
+        ahead: usize,
+        mut each: impl FnMut(usize, usize),
+    ) -> Self {
+        let mut group = Self { rows: [&[]; GROUP], len: 0, filled: 0..rows.pieces };
         let samples = rows.samples;
         let (mut marks, mut marked) = (0, true);
-        for index in indices.take(GROUP) {
+        for index in indices {
             if index >= samples.len() {
                 continue;
             }
             let row = rows.row(index);
-            if self.len < ROWS {
-                // The first ones while the others are looked up.
+            if group.len < ahead {
                 fetch(row.as_flattened());
             }
-            self.rows[self.len] = row;
-            labels[self.len] = samples.label(index);
-            self.len += 1;
+            group.rows[group.len] = row;
+            each(group.len, index);
+            group.len += 1;
             match samples.filled(index) {
                 Some(&[own]) => marks |= own,
                 // Samples with more features than that are rarely images.
@@ -195,11 +212,12 @@ impl<'a> Group<'a> {
         if marked {
             const MARKS: u32 = (PIECE / LANES) as u32;
             let end = (u64::BITS - marks.leading_zeros()).div_ceil(MARKS);
-            self.filled = (marks.trailing_zeros() / MARKS).min(end) as usize..end as usize;
+            group.filled = (marks.trailing_zeros() / MARKS).min(end) as usize..end as usize;
         }
-        if let Some(&last) = self.rows[..self.len].last() {
-            self.rows[self.len..].iter_mut().take(ROWS - 1).for_each(|row| *row = last);
+        if let Some(&last) = group.rows[..group.len].last() {
+            group.rows[group.len..].iter_mut().take(ROWS - 1).for_each(|row| *row = last);
         }
+        group
     }
 
     /// The scalar products of every row with every vector.
@@ -278,7 +296,7 @@ impl<'a> Group<'a> {
             let (rows, factors) = (self.rows.as_chunks::<2>().0, integers.as_chunks::<2>().0);
             for (&[a, b], &factors) in rows.iter().zip(factors).take(self.len.div_ceil(2)) {
                 if let (Some(a), Some(b)) = (a.get(piece), b.get(piece)) {
-                    tile = lanes.add_rows::<SIGNED>(tile, [a, b], factors);
+                    tile = lanes.add_rows(tile, lanes.in_turns::<SIGNED>([a, b]), factors);
                 }
             }
         }
@@ -308,8 +326,9 @@ fn sums<L: Lanes, const V: usize, const SIGNED: bool>(
     for i in 0..len {
         for r in 0..ROWS {
             widest::fetch(next[r].wrapping_add(i).cast());
+            let row = lanes.widen::<SIGNED>(&rows[r][i]);
             for v in 0..V {
-                sums[v][r] = lanes.multiply::<SIGNED>(sums[v][r], &rows[r][i], &integers[v][i]);
+                sums[v][r] = lanes.multiply(sums[v][r], &row, &integers[v][i]);
             }
         }
     }

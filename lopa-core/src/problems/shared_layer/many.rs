@@ -3,33 +3,56 @@
 use core::ops::Range;
 
 use super::{Pass, SharedLayer};
+#[cfg(feature = "integer")]
+use crate::fixed;
 use crate::math;
+#[cfg(all(feature = "integer", target_arch = "x86_64"))]
+use crate::problems::integer::Layer;
 use crate::problems::{rows, rows_mut};
+#[cfg(all(feature = "integer", target_arch = "x86_64"))]
+use crate::samples::Arithmetic;
 use crate::vector::matrix::{Column, Matrix, ROWS, parts, parts_mut};
 use crate::vector::sparse::Lists;
 use crate::vector::{CompensatedSum, LANES};
 use crate::widest::{self, Simd, WithSimd};
 
 /// Adds `scale` times the mean over the batch of coefficients ⊗ (s, 1) to a vector shaped like θ.
-pub(super) fn add_to_head(pass: Pass<'_>, scale: f32, out: &mut [f32], _: &mut [f32]) {
-    pass.run(Goal::Head { share: scale * pass.batch.weight(), out });
+pub(super) fn add_to_head(pass: Pass<'_>, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+    pass.run(Goal::Head { share: scale * pass.batch.weight(), out }, ticket(workspace));
 }
 
 /// Adds `scale` times the mean over the batch of (∂/∂s ∘ s') ⊗ (a, 1) to a vector shaped like x.
-pub(super) fn add_to_layer(pass: Pass<'_>, scale: f32, out: &mut [f32], _: &mut [f32]) {
-    pass.run(Goal::Layer { share: scale * pass.batch.weight(), out });
+pub(super) fn add_to_layer(pass: Pass<'_>, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+    pass.run(Goal::Layer { share: scale * pass.batch.weight(), out }, ticket(workspace));
 }
 
 /// The mean cross-entropy over the batch.
 pub(super) fn cross_entropy(pass: Pass<'_>, _: &mut [f32]) -> f32 {
     let mut sum = CompensatedSum::default();
-    pass.run(Goal::Loss(&mut sum));
+    pass.run(Goal::Loss(&mut sum), 0);
     sum.value() * pass.batch.weight()
 }
 
 /// Calls `each` with the number of every sample and the class of its largest logit.
 pub(super) fn classify(pass: Pass<'_>, each: &mut dyn FnMut(usize, f32)) {
-    pass.run(Goal::Classes(each));
+    pass.run(Goal::Classes(each), 0);
+}
+
+/// Converts the weights of x for the oracles that follow; the workspace gets the ticket for them, because it is what they
+/// share.
+#[cfg(all(feature = "integer", target_arch = "x86_64"))]
+pub(super) fn prepare(model: &SharedLayer<'_>, x: &[f32], workspace: &mut [f32]) {
+    let (weights, _) = model.layer(x);
+    let ticket = Layer::prepare(model.train.width(), weights);
+    if let Some(place) = workspace.first_chunk_mut() {
+        *place = [ticket as u32, (ticket >> 32) as u32].map(f32::from_bits);
+    }
+}
+
+/// The ticket in a workspace, or any other number.
+fn ticket(workspace: &[f32]) -> u64 {
+    let [low, high] = workspace.first_chunk().copied().unwrap_or_default().map(f32::to_bits);
+    u64::from(low) | u64::from(high) << 32
 }
 
 /// What is computed from a batch.
@@ -40,13 +63,48 @@ enum Goal<'o> {
     Classes(&'o mut dyn FnMut(usize, f32)),
 }
 
-impl Pass<'_> {
-    fn run(self, goal: Goal<'_>) {
+/// Weights in integers: there are none here.
+#[cfg(not(all(feature = "integer", target_arch = "x86_64")))]
+struct Layer<'a>(core::convert::Infallible, core::marker::PhantomData<&'a ()>);
+
+#[cfg(not(all(feature = "integer", target_arch = "x86_64")))]
+impl Layer<'_> {
+    fn multiply(&self, _: &[usize], _: &mut [Column]) {
+        match self.0 {}
+    }
+
+    fn add_to(&self, _: &[usize], _: &[Column], _: &mut [f32]) -> bool {
+        match self.0 {}
+    }
+}
+
+impl<'a> Pass<'a> {
+    #[cfg_attr(
+        not(all(feature = "integer", target_arch = "x86_64")),
+        allow(unused_variables, reason = "there are no tickets without weights in integers")
+    )]
+    fn run(self, goal: Goal<'_>, ticket: u64) {
+        #[cfg(all(feature = "integer", target_arch = "x86_64"))]
+        if let Goal::Head { .. } | Goal::Layer { .. } = goal
+            && self.samples.arithmetic() == Arithmetic::Integer
+        {
+            let (weights, _) = self.model.layer(self.at.x);
+            return Layer::lend(self.samples, weights, ticket, |layer| match (layer, goal) {
+                (Some(layer), goal) => self.run_in(goal, Some(layer)),
+                (None, Goal::Head { out, .. } | Goal::Layer { out, .. }) => out.fill(f32::NAN),
+                (None, _) => {}
+            });
+        }
+        self.run_in(goal, None);
+    }
+
+    /// In integers, or else in floats.
+    fn run_in(self, goal: Goal<'_>, integers: Option<&Layer<'a>>) {
         let SharedLayer { hidden, classes, .. } = *self.model;
         // For each unit its activation and a factor; for each class its probability and their change.
         let columns = 2 * hidden + 2 * classes;
         Matrix::lend(self.model.train.width(), columns, |matrix, columns| {
-            widest::run_with(Groups { pass: self, goal, matrix, columns });
+            widest::run_with(Groups { pass: self, goal, integers, matrix, columns });
         });
     }
 }
@@ -55,6 +113,7 @@ impl Pass<'_> {
 struct Groups<'a, 'g, 'o> {
     pass: Pass<'a>,
     goal: Goal<'g>,
+    integers: Option<&'o Layer<'a>>,
     matrix: &'o mut Matrix,
     columns: &'o mut [Column],
 }
@@ -64,12 +123,14 @@ impl WithSimd for Groups<'_, '_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { pass, mut goal, matrix, columns } = self;
+        let Self { pass, mut goal, integers, matrix, columns } = self;
         let (hidden, columns) = columns.split_at_mut(pass.model.hidden);
         let (factors, columns) = columns.split_at_mut(pass.model.hidden);
         let (output, change) = columns.split_at_mut(pass.model.classes);
         let samples = pass.samples.for_products(pass.model.hidden);
-        let mut indices = pass.batch.indices();
+        // As everywhere in integers, rows beyond the end are left out.
+        let exists = |index: &usize| integers.is_none() || *index < samples.len();
+        let mut indices = pass.batch.indices().filter(exists);
         loop {
             let (mut chosen, mut classes, mut count) = ([0; ROWS], [0; ROWS], 0);
             for (chosen, index) in chosen.iter_mut().zip(&mut indices) {
@@ -80,17 +141,21 @@ impl WithSimd for Groups<'_, '_, '_> {
             if chosen.is_empty() {
                 return;
             }
-            chosen.iter().for_each(|&index| samples.fetch(index));
-            let lists = samples.lists_of(chosen);
-            if lists.is_none() {
-                matrix.clear();
-                chosen.iter().for_each(|&index| samples.push_to(matrix, index));
+            let mut lists = None;
+            if integers.is_none() {
+                chosen.iter().for_each(|&index| samples.fetch(index));
+                lists = samples.lists_of(chosen);
+                if lists.is_none() {
+                    matrix.clear();
+                    chosen.iter().for_each(|&index| samples.push_to(matrix, index));
+                }
             }
             for (class, &index) in classes.iter_mut().zip(chosen) {
                 *class = samples.class(index);
             }
             let (lists, classes) = (lists.as_ref(), &classes[..count]);
-            let mut group = Group { pass, lists, classes, hidden, output, change };
+            let integers = integers.map(|layer| (layer, chosen));
+            let mut group = Group { pass, integers, lists, classes, hidden, output, change };
             group.activate(simd, matrix);
             group.logits(simd);
             match &mut goal {
@@ -116,6 +181,8 @@ impl WithSimd for Groups<'_, '_, '_> {
 /// Some samples of a batch: their classes, activations s, logits or π or π - e_label, and the change of π along v.
 struct Group<'a, 'o> {
     pass: Pass<'a>,
+    /// The weights in integers, and the numbers of the samples.
+    integers: Option<(&'o Layer<'a>, &'o [usize])>,
     /// The samples as lists, if they are not in the matrix.
     lists: Option<&'o Lists<'a>>,
     classes: &'o [usize],
@@ -134,13 +201,23 @@ impl Group<'_, '_> {
     #[inline(always)]
     fn activate<S: Simd>(&mut self, simd: S, matrix: &mut Matrix) {
         let (weights, biases) = self.pass.model.layer(self.pass.at.x);
-        matrix.dots(simd, self.lists, weights, self.pass.samples.common_scale(), self.hidden);
+        if let Some((layer, chosen)) = self.integers {
+            layer.multiply(chosen, self.hidden);
+        } else {
+            let scale = self.pass.samples.common_scale();
+            matrix.dots(simd, self.lists, weights, scale, self.hidden);
+        }
         let vectors = self.vectors();
         for (unit, &bias) in self.hidden.iter_mut().zip(biases) {
             unit.0[self.classes.len()..].fill(0.0);
             for at in vectors.clone() {
                 let lanes = unit.lanes_mut(at);
-                *lanes = math::sigmoids(each(|i| lanes[i] + bias));
+                let inputs = each(|i| lanes[i] + bias);
+                *lanes = match self.integers {
+                    #[cfg(feature = "integer")]
+                    Some(_) => each(|i| fixed::sigmoid(inputs[i])),
+                    _ => math::sigmoids(inputs),
+                };
             }
         }
     }
@@ -294,6 +371,12 @@ impl Group<'_, '_> {
             }
         }
         add_in_order(biases, factors, self.classes.len());
+        if let Some((layer, chosen)) = self.integers {
+            if !layer.add_to(chosen, factors, weights) {
+                out.fill(f32::NAN);
+            }
+            return;
+        }
         let scale = self.pass.samples.common_scale();
         for factor in &mut *factors {
             factor.0.iter_mut().for_each(|factor| *factor *= scale);
@@ -404,12 +487,14 @@ fn add_in_order(out: &mut [f32], columns: &[Column], rows: usize) {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(feature = "integer")]
+    use super::super::grouped;
     use super::super::one;
     use super::*;
     use crate::batch::Batch;
     use crate::draw::{Draws, Purpose, Stream};
-    use crate::problem::{Point, Predict};
-    use crate::samples::{Features, Labels, Samples, Scale};
+    use crate::problem::{Point, Predict, Problem};
+    use crate::samples::{Arithmetic, Features, Labels, Samples, Scale};
 
     const SAMPLES: usize = 90;
 
@@ -432,7 +517,7 @@ mod tests {
         // So small that wide rows leave units where they have a slope.
         x.iter_mut().for_each(|x| *x *= (50.0 / samples.width() as f32).min(1.0));
         let at = Point { x: &x, theta: &theta };
-        let mut workspace = vec![0.0; SharedLayer::workspace(hidden, classes)];
+        let mut workspace = vec![0.0; model.dimensions().workspace];
         let mut numbers = 0..samples.len();
         model.predict_all(at, &samples, &mut vec![0.0; workspace.len()], &mut |index, class| {
             assert_eq!(Some(index), numbers.next());
@@ -445,8 +530,15 @@ mod tests {
             let pass = Pass::new(&model, &samples, &batch, at);
             for pass in [pass, pass.along(&v)] {
                 type Oracle = fn(Pass<'_>, f32, &mut [f32], &mut [f32]);
+                let others: [Oracle; 2] = match samples.arithmetic() {
+                    Arithmetic::Float => [one::add_to_head, one::add_to_layer],
+                    #[cfg(feature = "integer")]
+                    Arithmetic::Integer => [grouped::add_to_head, grouped::add_to_layer],
+                    #[cfg(not(feature = "integer"))]
+                    Arithmetic::Integer => unreachable!(),
+                };
                 let oracles: [(Oracle, Oracle, usize); 2] =
-                    [(add_to_head, one::add_to_head, p), (add_to_layer, one::add_to_layer, n)];
+                    [(add_to_head, others[0], p), (add_to_layer, others[1], n)];
                 for (many, one, len) in oracles {
                     let (mut ours, mut theirs) = (vec![0.5; len], vec![0.5; len]);
                     many(pass, -1.5, &mut ours, &mut workspace);
@@ -504,6 +596,12 @@ mod tests {
                 set(Features::U8(&bytes)).standardised(&scales).unwrap(),
             ] {
                 assert_same_bits(samples, hidden, classes);
+                #[cfg(all(feature = "integer", target_arch = "x86_64"))]
+                if let Ok(samples) = samples.computed_in(Arithmetic::Integer)
+                    && Layer::takes(&samples)
+                {
+                    assert_same_bits(samples, hidden, classes);
+                }
             }
         }
     }

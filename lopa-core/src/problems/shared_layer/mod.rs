@@ -1,9 +1,13 @@
 //! A shared layer of features, with a classifier of its own for each node.
 
+#[cfg(feature = "integer")]
+mod grouped;
 #[cfg(feature = "simd")]
 mod many;
 #[cfg(any(not(feature = "simd"), test))]
 mod one;
+#[cfg(any(not(feature = "simd"), feature = "integer", test))]
+mod sample;
 
 use super::{layer, rows};
 use crate::batch::Batch;
@@ -14,9 +18,15 @@ use crate::vector::{add_scaled, dot_each, norm_squared};
 
 // A host computes many samples at once, a chip one after the other, in little memory: with the same bits.
 #[cfg(feature = "simd")]
-use many::{add_to_head, add_to_layer, cross_entropy};
+use many as floats;
 #[cfg(not(feature = "simd"))]
-use one::{add_to_head, add_to_layer, cross_entropy};
+use one as floats;
+
+/// Samples of a group in integers: all of them have their activations in the workspace.
+const GROUP: usize = 32;
+
+#[cfg(feature = "integer")]
+const _: () = assert!(GROUP == super::integer::GROUP);
 
 /// A shared sigmoid layer with a personal softmax head (paper, section 5.1).
 ///
@@ -52,9 +62,6 @@ impl<'a> SharedLayer<'a> {
         mu: f32,
     ) -> Result<Self, ProblemError> {
         super::check_samples(&train, &validation, LabelKind::Class)?;
-        if train.arithmetic() != Arithmetic::Float {
-            return Err(ProblemError::Arithmetic);
-        }
         for samples in [&train, &validation] {
             if let Some(row) = samples.class_beyond(classes) {
                 return Err(ProblemError::Class { row });
@@ -90,6 +97,17 @@ impl<'a> SharedLayer<'a> {
     #[must_use]
     pub const fn workspace(hidden: usize, classes: usize) -> usize {
         hidden + 2 * classes
+    }
+
+    /// The workspace in this arithmetic, in floats: [in integers](crate#integer-arithmetic) also the activations of a group of
+    /// 32 samples.
+    #[must_use]
+    pub const fn workspace_in(arithmetic: Arithmetic, hidden: usize, classes: usize) -> usize {
+        Self::workspace(hidden, classes)
+            + match arithmetic {
+                Arithmetic::Float => 0,
+                Arithmetic::Integer => GROUP * hidden,
+            }
     }
 
     /// Splits the workspace into activations s, probabilities π, and the change of the logits.
@@ -158,14 +176,54 @@ impl<'a> Pass<'a> {
     fn along(self, v: &'a [f32]) -> Self {
         Self { v: Some(v), ..self }
     }
+
+    /// Whether this host computes many of these samples at once in integers, too.
+    #[cfg(feature = "integer")]
+    #[allow(clippy::unused_self, reason = "elsewhere it depends on the samples")]
+    fn is_for_many(&self) -> bool {
+        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        return super::integer::Layer::takes(self.samples);
+        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        false
+    }
+}
+
+/// Adds `scale` times the mean over the batch of coefficients ⊗ (s, 1) to a vector shaped like θ.
+fn add_to_head(pass: Pass<'_>, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+    #[cfg(feature = "integer")]
+    if pass.samples.arithmetic() == Arithmetic::Integer && !pass.is_for_many() {
+        return grouped::add_to_head(pass, scale, out, workspace);
+    }
+    floats::add_to_head(pass, scale, out, workspace);
+}
+
+/// Adds `scale` times the mean over the batch of (∂/∂s ∘ s') ⊗ (a, 1) to a vector shaped like x.
+fn add_to_layer(pass: Pass<'_>, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
+    #[cfg(feature = "integer")]
+    if pass.samples.arithmetic() == Arithmetic::Integer && !pass.is_for_many() {
+        return grouped::add_to_layer(pass, scale, out, workspace);
+    }
+    floats::add_to_layer(pass, scale, out, workspace);
 }
 
 impl Problem for SharedLayer<'_> {
     fn dimensions(&self) -> Dimensions {
+        let arithmetic = self.train.arithmetic();
         Dimensions {
             outer: Self::outer(self.train.width(), self.hidden),
             inner: Self::inner(self.hidden, self.classes),
-            workspace: Self::workspace(self.hidden, self.classes),
+            workspace: Self::workspace_in(arithmetic, self.hidden, self.classes),
+        }
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        self.train.arithmetic()
+    }
+
+    #[cfg(all(feature = "simd", feature = "integer", target_arch = "x86_64"))]
+    fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
+        if self.arithmetic() == Arithmetic::Integer {
+            many::prepare(self, x, workspace);
         }
     }
 
@@ -245,12 +303,12 @@ impl Problem for SharedLayer<'_> {
     }
 
     fn inner_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32 {
-        cross_entropy(Pass::new(self, &self.train, batch, at), workspace)
+        floats::cross_entropy(Pass::new(self, &self.train, batch, at), workspace)
             + 0.5 * self.mu * norm_squared(at.theta)
     }
 
     fn outer_loss(&self, at: Point<'_>, batch: &Batch, workspace: &mut [f32]) -> f32 {
-        cross_entropy(Pass::new(self, &self.validation, batch, at), workspace)
+        floats::cross_entropy(Pass::new(self, &self.validation, batch, at), workspace)
     }
 }
 
@@ -277,9 +335,8 @@ impl Predict for SharedLayer<'_> {
         each: &mut dyn FnMut(usize, f32),
     ) {
         // Groups of samples are made for those of this problem's own form.
-        let alike = samples.width() == self.train.width()
-            && samples.labels().kind() == LabelKind::Class
-            && samples.arithmetic() == Arithmetic::Float;
+        let alike =
+            samples.width() == self.train.width() && samples.labels().kind() == LabelKind::Class;
         if alike {
             return many::classify(Pass::new(self, samples, &Batch::full(samples.len()), at), each);
         }
