@@ -61,6 +61,7 @@ fn the_core_forbids_unsafe_and_has_no_allocator() {
     assert_eq!(root.matches(for_hosts).count(), 1);
     let together = [
         "problems/integer/wide.rs",
+        "problems/integer/wide/layer.rs",
         "samples/lists.rs",
         "vector/matrix.rs",
         "vector/sparse.rs",

@@ -107,6 +107,12 @@ const INTEGER_256: Benchmark = Benchmark {
     multiply_adds: 7 * 32 * 256,
     machines: &WITHOUT_FPU,
 };
+const INTEGER_LAYER: Benchmark = Benchmark {
+    about: "",
+    program: "cost-shared-layer-integer",
+    here: benchmark::shared_layer_integer,
+    ..SHARED_LAYER
+};
 const BENCHMARKS: [Benchmark; 7] =
     [QUADRATIC, LOGISTIC, LOGISTIC_256, LOGISTIC_784, RIDGE, SHARED_LAYER, META];
 
@@ -140,7 +146,7 @@ const SECTIONS: [Section; 4] = [
         title: INTEGERS,
         build: Build { level: "3", math: Kind::Libm, integer: true },
         machines: &ALL,
-        benchmarks: &[INTEGER, INTEGER_256],
+        benchmarks: &[INTEGER, INTEGER_256, INTEGER_LAYER],
     },
     Section {
         title: "Built for speed, with the feature `micromath`, where floats are in software",

@@ -32,6 +32,8 @@ integer-ridge LG 276eda1ee48b68fa
 integer-ridge GT 854d0eeef0b89d45
 integer-meta LG 611585e9d838aa22
 integer-meta GT 0969683bc8c0dd0b
+integer-layer LG c57bfafa04dfe782
+integer-layer GT d1d905a8313ea298
 ";
 
 /// The same with the feature `micromath`.
@@ -57,6 +59,8 @@ integer-ridge LG 276eda1ee48b68fa
 integer-ridge GT 854d0eeef0b89d45
 integer-meta LG 611585e9d838aa22
 integer-meta GT 0969683bc8c0dd0b
+integer-layer LG 6ec5a1735a6f36a7
+integer-layer GT b0cd5f12cd72e428
 ";
 
 fn host() -> String {
@@ -85,7 +89,7 @@ fn no_two_programs_have_the_same_fingerprint() {
         let before = seen.insert(line.hash, line);
         assert_eq!(before, None, "{line}");
     });
-    assert_eq!(seen.len(), 3 + 9 * 2);
+    assert_eq!(seen.len(), 3 + 10 * 2);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn boards_compute_in_integers_as_a_host_does() {
 }
 
 fn boards_standardise_in(arithmetic: &str) {
-    let prepared = readings(3, arithmetic);
+    let prepared = readings(LOGISTIC, 3, arithmetic);
     let layout = Layout::new(&prepared, None, patient(PATIENT, false)).unwrap();
     for blob in &layout.blobs {
         let loaded = Loaded::new(blob);
@@ -72,8 +72,11 @@ fn boards_standardise_in(arithmetic: &str) {
     assert_simulated_bits(&prepared, &mut fleet);
 }
 
-/// Logistic regression on a file of whole numbers, on a path of nodes, in this arithmetic.
-pub fn readings(nodes: u32, arithmetic: &str) -> Prepared {
+/// A problem, and where x starts.
+pub const LOGISTIC: [&str; 2] = ["kind = \"logistic\"", "x0 = -4.0"];
+
+/// A problem on a file of whole numbers, on a path of nodes, in this arithmetic.
+pub fn readings(problem: [&str; 2], nodes: u32, arithmetic: &str) -> Prepared {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("readings.csv");
     let mut text = String::from("temperature,pressure,humidity,mode,state\n");
@@ -87,6 +90,7 @@ pub fn readings(nodes: u32, arithmetic: &str) -> Prepared {
     let data = "features = 24, relevant = 6, samples = 20";
     assert!(text.contains(data), "{text}");
     let text = text.replace(data, &format!("file = {file:?}"));
+    let text = text.replace(LOGISTIC[0], problem[0]).replace(LOGISTIC[1], problem[1]);
     let table = format!("run = {{ arithmetic = {arithmetic:?}, ");
     prepared(&text.replace("run = { ", &table))
 }

@@ -145,7 +145,15 @@ pub fn ridge(measure: Measure<'_>) -> Report {
 /// 16-8-4: n = 136, p = 36, u8, batches of 8.
 pub fn shared_layer(measure: Measure<'_>) -> Report {
     const WORKSPACE: usize = SharedLayer::workspace(HIDDEN, CLASSES);
-    let problem = layer_problem();
+    let problem = layer_problem(Arithmetic::Float);
+    let data = size_of_val(&PATCHES) + size_of_val(&PATCH_LABELS);
+    gradient_tracking::<_, LAYER, HEAD, WORKSPACE>(&problem, LAYER_SETTINGS, data, measure)
+}
+
+/// [`shared_layer`] in integers; lopa-core must have its feature `integer`.
+pub fn shared_layer_integer(measure: Measure<'_>) -> Report {
+    const WORKSPACE: usize = SharedLayer::workspace_in(Arithmetic::Integer, HIDDEN, CLASSES);
+    let problem = layer_problem(Arithmetic::Integer);
     let data = size_of_val(&PATCHES) + size_of_val(&PATCH_LABELS);
     gradient_tracking::<_, LAYER, HEAD, WORKSPACE>(&problem, LAYER_SETTINGS, data, measure)
 }
@@ -237,9 +245,9 @@ pub const LAYER_SETTINGS: Settings = Settings::new(0.1);
 
 /// The problem of [`shared_layer`].
 #[must_use]
-pub fn layer_problem() -> SharedLayer<'static> {
-    let [train, validation] =
-        twice(Features::U8(&PATCHES), Labels::Class(&PATCH_LABELS), PATCH_SCALING);
+pub fn layer_problem(arithmetic: Arithmetic) -> SharedLayer<'static> {
+    let sets = twice(Features::U8(&PATCHES), Labels::Class(&PATCH_LABELS), PATCH_SCALING);
+    let [train, validation] = sets.map(|set| sure(set.computed_in(arithmetic)));
     sure(SharedLayer::new(train, validation, HIDDEN, CLASSES, MU))
 }
 

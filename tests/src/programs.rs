@@ -31,7 +31,7 @@ pub fn all(seed: u64, show: Show<'_>) {
         }
     }
     if INTEGERS {
-        for program in [integer_logistic, integer_ridge, integer_meta] {
+        for program in [integer_logistic, integer_ridge, integer_meta, integer_layer] {
             for scheme in BOTH {
                 program(scheme, seed, show);
             }
@@ -168,15 +168,30 @@ fn ridge(scheme: Scheme, seed: u64, show: Show<'_>) {
 }
 
 /// Three nodes in a row, signed bytes, 17-4-3.
-#[inline(never)]
 fn shared_layer(scheme: Scheme, seed: u64, show: Show<'_>) {
+    shared_layer_in(Arithmetic::Float, "shared-layer", scheme, seed, show);
+}
+
+/// The same in integers.
+fn integer_layer(scheme: Scheme, seed: u64, show: Show<'_>) {
+    shared_layer_in(Arithmetic::Integer, "integer-layer", scheme, seed, show);
+}
+
+#[inline(never)]
+fn shared_layer_in(
+    arithmetic: Arithmetic,
+    problem: &'static str,
+    scheme: Scheme,
+    seed: u64,
+    show: Show<'_>,
+) {
     const K: usize = 3;
     const WIDTH: usize = 17;
     const HIDDEN: usize = 4;
     const CLASSES: usize = 3;
     const OUTER: usize = SharedLayer::outer(WIDTH, HIDDEN);
     const INNER: usize = SharedLayer::inner(HIDDEN, CLASSES);
-    const WORKSPACE: usize = SharedLayer::workspace(HIDDEN, CLASSES);
+    const WORKSPACE: usize = SharedLayer::workspace_in(Arithmetic::Integer, HIDDEN, CLASSES);
     const TRAIN: usize = 10;
     const ROWS: usize = TRAIN + 8;
     let mut features = [[0; ROWS * WIDTH]; K];
@@ -187,13 +202,14 @@ fn shared_layer(scheme: Scheme, seed: u64, show: Show<'_>) {
     let problems: [_; K] = from_fn(|i| {
         let (features, labels) = (Features::I8(&features[i]), Labels::Class(&labels[i]));
         let (train, validation) = data::halves(features, labels, WIDTH, TRAIN, (1.0 / 64.0, 0.0));
+        let [train, validation] = computed_in(arithmetic, [train, validation]);
         SharedLayer::new(train, validation, HIDDEN, CLASSES, 0.02).expect("samples fit")
     });
     // Units that start alike stay alike: the start is drawn.
     let mut start = [0.0; OUTER];
     data::vector(0, 20, -0.5, 0.5, &mut start);
     let setting = Setting {
-        problem: "shared-layer",
+        problem,
         scheme,
         steps: [0.3, 0.2, 0.2, 0.4, 0.5],
         seed,

@@ -10,6 +10,7 @@ use core::ptr::null;
 use lopa_core::draw::Purpose;
 use lopa_core::problem::Problem;
 use lopa_core::problems::{Logistic, SharedLayer};
+use lopa_core::samples::Arithmetic;
 use lopa_tests::benchmark::{self, HEAD, LAYER, PIXEL_COUNT, STEPS, Settings, WEIGHT};
 use semihosting::println;
 
@@ -111,7 +112,8 @@ pub fn shared_layer() {
         mu: benchmark::MU,
     };
     const WORKSPACE: usize = SharedLayer::workspace(benchmark::HIDDEN, benchmark::CLASSES);
-    let (problem, settings) = (benchmark::layer_problem(), benchmark::LAYER_SETTINGS);
+    let (problem, settings) =
+        (benchmark::layer_problem(Arithmetic::Float), benchmark::LAYER_SETTINGS);
     measure::<_, LAYER, HEAD, WORKSPACE>(&problem, settings, &data, variants);
 }
 
