@@ -19,7 +19,7 @@ mod short;
 pub(crate) use block::{BLOCK, Block, Room};
 #[cfg(feature = "simd")]
 pub use lists::Lists;
-#[cfg(all(feature = "simd", feature = "integer", target_arch = "x86_64"))]
+#[cfg(all(feature = "simd", feature = "integer"))]
 pub(crate) use many::fetch;
 pub use row::Row;
 

@@ -16,7 +16,7 @@ type Benchmark = fn(Measure<'_>) -> Report;
 
 #[test]
 fn the_width_of_vectors_changes_no_bit() {
-    let benchmarks: [(&str, Benchmark); 7] = [
+    let benchmarks: [(&str, Benchmark); 8] = [
         ("quadratic", benchmark::quadratic),
         ("logistic", benchmark::logistic),
         ("logistic-784", benchmark::logistic_784),
@@ -24,6 +24,7 @@ fn the_width_of_vectors_changes_no_bit() {
         ("shared-layer", benchmark::shared_layer),
         ("meta", benchmark::meta),
         ("logistic, in integers", benchmark::logistic_integer),
+        ("shared layer, in integers", benchmark::shared_layer_integer),
     ];
     let mut used = BTreeSet::new();
     let mut hashes = WIDTHS.map(|bits| {

@@ -6,12 +6,12 @@
 //! element of the result is converted to a float once per group. A host with wide vectors does the same in loops of its own.
 
 mod group;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(feature = "simd")]
 mod lanes;
 mod layer;
 mod quantised;
 mod scales;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(feature = "simd")]
 mod wide;
 
 use core::marker::PhantomData;
@@ -21,7 +21,7 @@ use self::group::{CHUNK, Group};
 pub(super) use self::layer::LayerRows;
 use self::quantised::Unit;
 use self::scales::Scales;
-#[cfg(all(feature = "simd", target_arch = "x86_64"))]
+#[cfg(feature = "simd")]
 pub(super) use self::wide::Layer;
 use crate::batch::Batch;
 use crate::samples::{Features, Samples};
@@ -43,7 +43,7 @@ pub(super) fn add_rows<F: Factor<V>, const V: usize>(
     scale: f32,
     out: &mut [f32],
 ) {
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(feature = "simd")]
     if wide::add_rows::<F, V>(samples, batch, vectors, scale, out) {
         return;
     }

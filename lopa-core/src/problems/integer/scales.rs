@@ -88,7 +88,7 @@ impl<'a> Scales<'a> {
     }
 
     /// The common offset times the sum of a vector's integers, in units of 2^-[`PLACES`].
-    #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+    #[cfg(feature = "simd")]
     #[inline(always)]
     pub(super) const fn offset(&self, total: i64) -> i64 {
         match self {

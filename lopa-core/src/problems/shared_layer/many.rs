@@ -6,10 +6,10 @@ use super::{Pass, SharedLayer};
 #[cfg(feature = "integer")]
 use crate::fixed;
 use crate::math;
-#[cfg(all(feature = "integer", target_arch = "x86_64"))]
+#[cfg(feature = "integer")]
 use crate::problems::integer::Layer;
 use crate::problems::{rows, rows_mut};
-#[cfg(all(feature = "integer", target_arch = "x86_64"))]
+#[cfg(feature = "integer")]
 use crate::samples::Arithmetic;
 use crate::vector::matrix::{Column, Matrix, ROWS, parts, parts_mut};
 use crate::vector::sparse::Lists;
@@ -40,7 +40,7 @@ pub(super) fn classify(pass: Pass<'_>, each: &mut dyn FnMut(usize, f32)) {
 
 /// Converts the weights of x for the oracles that follow; the workspace gets the ticket for them, because it is what they
 /// share.
-#[cfg(all(feature = "integer", target_arch = "x86_64"))]
+#[cfg(feature = "integer")]
 pub(super) fn prepare(model: &SharedLayer<'_>, x: &[f32], workspace: &mut [f32]) {
     let (weights, _) = model.layer(x);
     let ticket = Layer::prepare(model.train.width(), weights);
@@ -64,10 +64,10 @@ enum Goal<'o> {
 }
 
 /// Weights in integers: there are none here.
-#[cfg(not(all(feature = "integer", target_arch = "x86_64")))]
+#[cfg(not(feature = "integer"))]
 struct Layer<'a>(core::convert::Infallible, core::marker::PhantomData<&'a ()>);
 
-#[cfg(not(all(feature = "integer", target_arch = "x86_64")))]
+#[cfg(not(feature = "integer"))]
 impl Layer<'_> {
     fn multiply(&self, _: &[usize], _: &mut [Column]) {
         match self.0 {}
@@ -80,11 +80,11 @@ impl Layer<'_> {
 
 impl<'a> Pass<'a> {
     #[cfg_attr(
-        not(all(feature = "integer", target_arch = "x86_64")),
+        not(feature = "integer"),
         allow(unused_variables, reason = "there are no tickets without weights in integers")
     )]
     fn run(self, goal: Goal<'_>, ticket: u64) {
-        #[cfg(all(feature = "integer", target_arch = "x86_64"))]
+        #[cfg(feature = "integer")]
         if let Goal::Head { .. } | Goal::Layer { .. } = goal
             && self.samples.arithmetic() == Arithmetic::Integer
         {
@@ -596,7 +596,7 @@ mod tests {
                 set(Features::U8(&bytes)).standardised(&scales).unwrap(),
             ] {
                 assert_same_bits(samples, hidden, classes);
-                #[cfg(all(feature = "integer", target_arch = "x86_64"))]
+                #[cfg(feature = "integer")]
                 if let Ok(samples) = samples.computed_in(Arithmetic::Integer)
                     && Layer::takes(&samples)
                 {

@@ -181,9 +181,9 @@ impl<'a> Pass<'a> {
     #[cfg(feature = "integer")]
     #[allow(clippy::unused_self, reason = "elsewhere it depends on the samples")]
     fn is_for_many(&self) -> bool {
-        #[cfg(all(feature = "simd", target_arch = "x86_64"))]
+        #[cfg(feature = "simd")]
         return super::integer::Layer::takes(self.samples);
-        #[cfg(not(all(feature = "simd", target_arch = "x86_64")))]
+        #[cfg(not(feature = "simd"))]
         false
     }
 }
@@ -220,7 +220,7 @@ impl Problem for SharedLayer<'_> {
         self.train.arithmetic()
     }
 
-    #[cfg(all(feature = "simd", feature = "integer", target_arch = "x86_64"))]
+    #[cfg(all(feature = "simd", feature = "integer"))]
     fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
         if self.arithmetic() == Arithmetic::Integer {
             many::prepare(self, x, workspace);

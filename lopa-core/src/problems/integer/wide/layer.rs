@@ -4,7 +4,7 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::vec::Vec;
 
-use super::{CHUNK, Group, Of, Rows};
+use super::{CHUNK, Group, Of, Rows, run};
 use crate::problems::integer::group::GROUP;
 use crate::problems::integer::lanes::{self, Integers, Lanes, PIECE, PIECES, ROWS, WithLanes};
 use crate::problems::integer::quantised::Unit;
@@ -72,10 +72,9 @@ impl Weights {
 }
 
 impl<'a> Layer<'a> {
-    /// Whether samples can be multiplied here: not those whose features have their own scales, which only chips learn from,
-    /// and not on processors without the [operations](Lanes).
+    /// Whether samples can be multiplied here: not those whose features have their own scales, which only chips learn from.
     pub(in crate::problems) fn takes(samples: &Samples<'_>) -> bool {
-        !matches!(Scales::new(samples.scaling()), Scales::Each(_)) && lanes::run(Nothing)
+        !matches!(Scales::new(samples.scaling()), Scales::Each(_))
     }
 
     /// Converts weights for all batches that are multiplied with the ticket that is returned. Until then, they do not change.
@@ -107,11 +106,7 @@ impl<'a> Layer<'a> {
     pub(in crate::problems) fn multiply(&self, chosen: &[usize], columns: &mut [Column]) {
         let mut memory = self.weights.rows.take();
         let work = Multiply { layer: self, chosen, columns, memory: &mut memory };
-        if self.signed {
-            lanes::run(Of::<_, true>(work))
-        } else {
-            lanes::run(Of::<_, false>(work))
-        };
+        run(self.signed, work);
         self.weights.rows.set(memory);
     }
 
@@ -126,20 +121,10 @@ impl<'a> Layer<'a> {
         let mut memory = self.weights.factors.take();
         let work =
             Add { layer: self, chosen, factors, out, finite: &mut finite, memory: &mut memory };
-        if self.signed {
-            lanes::run(Of::<_, true>(work))
-        } else {
-            lanes::run(Of::<_, false>(work))
-        };
+        run(self.signed, work);
         self.weights.factors.set(memory);
         finite
     }
-}
-
-struct Nothing;
-
-impl WithLanes for Nothing {
-    fn run<L: Lanes>(self, _: L) {}
 }
 
 struct Set<'o> {
