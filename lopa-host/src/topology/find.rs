@@ -1,9 +1,13 @@
 //! A graph with a wanted rho.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
 use lopa_core::draw::{Draws, Stream};
 
 use super::{Topology, TopologyError, Weights};
 use crate::chance::{below, shuffle};
+use crate::locked::locked;
 use crate::purposes;
 
 /// The most nodes that [`find`] searches for.
@@ -72,6 +76,15 @@ pub fn find(wanted: f64, nodes: u32, seed: u64) -> Result<Found, TopologyError> 
         }
     }
     Ok(search.best)
+}
+
+/// [`find`], once for all runs of this process that want the same graph: a study has hundreds of them.
+pub(super) fn find_once(wanted: f64, nodes: u32, seed: u64) -> Result<Found, TopologyError> {
+    type Place = Arc<OnceLock<Result<Found, TopologyError>>>;
+    static PLACES: Mutex<BTreeMap<(u64, u32, u64), Place>> = Mutex::new(BTreeMap::new());
+    // Searches for other graphs do not wait for this one.
+    let place = locked(&PLACES).entry((wanted.to_bits(), nodes, seed)).or_default().clone();
+    place.get_or_init(|| find(wanted, nodes, seed)).clone()
 }
 
 type Links = Vec<(u32, u32)>;
@@ -173,5 +186,16 @@ mod tests {
             assert!((found.off() - 0.5).abs() < 1e-12);
         }
         assert_eq!(find(0.0, 6, 0).unwrap().topology, Topology::complete(6).unwrap());
+    }
+
+    #[test]
+    fn what_is_kept_belongs_to_one_rho_size_and_seed() {
+        for (wanted, nodes, seed) in
+            [(0.5, 6, 0), (0.6, 6, 0), (0.5, 7, 0), (0.5, 6, 1), (1.5, 6, 0)]
+        {
+            let found = find(wanted, nodes, seed);
+            // The second time from memory.
+            assert_eq!([(); 2].map(|()| find_once(wanted, nodes, seed)), [found.clone(), found]);
+        }
     }
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{BuildError, Layout, Topology, TopologyError, WeightsError, edge_list, find};
+use super::find::find_once;
+use super::{BuildError, Layout, Topology, TopologyError, WeightsError, edge_list};
 use crate::words::{Form, FormError, serde_as_text};
 
 /// A rho this close to the wanted one is accepted.
@@ -179,7 +180,7 @@ impl Kind {
             Self::SmallWorld { neighbours, rewired } => {
                 Topology::small_world(needed()?, neighbours, rewired, seed)
             }
-            Self::Rho { wanted } => match find(wanted, needed()?, seed) {
+            Self::Rho { wanted } => match find_once(wanted, needed()?, seed) {
                 Ok(found) if found.off() > CLOSE => Err(TopologyError::Far(found.rho)),
                 found => found.map(|found| found.topology),
             },
