@@ -33,7 +33,7 @@ pub struct Job {
     pub learned: f64,
     /// How many times as fast `lopa run` is: as NumPy, and as JAX.
     pub promised: [f64; 2],
-    /// The same in integer arithmetic, if the problem can be computed so.
+    /// The same in integer arithmetic, where that is faster on a host.
     pub in_integers: Option<[f64; 2]>,
 }
 
