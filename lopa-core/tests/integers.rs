@@ -59,6 +59,17 @@ mod with_integers {
         samples(bytes).computed_in(Arithmetic::Integer).unwrap()
     }
 
+    /// Checks that x, theta and v in integers are close to those in floats, but not the same.
+    fn assert_close(floats: &[Vec<f32>; 3], integers: &[Vec<f32>; 3]) {
+        for (name, (a, b)) in ["x", "theta", "v"].into_iter().zip(floats.iter().zip(integers)) {
+            let largest =
+                |a: &mut dyn Iterator<Item = f32>| a.fold(0.0, |a, b| f32::max(a, b.abs()));
+            let off = largest(&mut a.iter().zip(b).map(|(a, b)| a - b));
+            let size = largest(&mut a.iter().copied());
+            assert!(off < 1.0e-3 * size && off > 0.0, "{name}: {off} of {size}");
+        }
+    }
+
     #[test]
     fn a_node_ends_near_one_that_computes_in_floats() {
         let bytes = bytes();
@@ -75,14 +86,7 @@ mod with_integers {
             let state = node.state();
             [state.x.to_vec(), state.theta.to_vec(), state.v.to_vec()]
         };
-        let (floats, integers) = (end(samples(&bytes)), end(integers(&bytes)));
-        for (name, (a, b)) in ["x", "theta", "v"].into_iter().zip(floats.iter().zip(&integers)) {
-            let largest =
-                |a: &mut dyn Iterator<Item = f32>| a.fold(0.0, |a, b| f32::max(a, b.abs()));
-            let off = largest(&mut a.iter().zip(b).map(|(a, b)| a - b));
-            let size = largest(&mut a.iter().copied());
-            assert!(off < 1.0e-3 * size && off > 0.0, "{name}: {off} of {size}");
-        }
+        assert_close(&end(samples(&bytes)), &end(integers(&bytes)));
     }
 
     #[test]
@@ -150,14 +154,7 @@ mod with_integers {
             let state = node.state();
             [state.x.to_vec(), state.theta.to_vec(), state.v.to_vec()]
         };
-        let (floats, integers) = (end(Arithmetic::Float), end(Arithmetic::Integer));
-        for (name, (a, b)) in ["x", "theta", "v"].into_iter().zip(floats.iter().zip(&integers)) {
-            let largest =
-                |a: &mut dyn Iterator<Item = f32>| a.fold(0.0, |a, b| f32::max(a, b.abs()));
-            let off = largest(&mut a.iter().zip(b).map(|(a, b)| a - b));
-            let size = largest(&mut a.iter().copied());
-            assert!(off < 1.0e-3 * size && off > 0.0, "{name}: {off} of {size}");
-        }
+        assert_close(&end(Arithmetic::Float), &end(Arithmetic::Integer));
     }
 
     #[test]
