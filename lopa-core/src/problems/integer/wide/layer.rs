@@ -303,7 +303,7 @@ impl<const SIGNED: bool> WithLanes for Of<Add<'_, '_>, SIGNED> {
                 let Some(factors) = Factors::new(factors, scales) else { return *finite = false };
                 memory.push(factors);
             }
-            // The last one again: its sums are not used.
+            // Filled up with zeros, whose sums are not used.
             memory.resize(memory.len().next_multiple_of(SUMS), Factors::NONE);
             let pairs = group.len.div_ceil(2);
             for piece in 0..rows.pieces {
