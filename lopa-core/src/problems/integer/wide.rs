@@ -1,5 +1,6 @@
 //! Sums over the rows of a batch on a host: many features at once, and without the pieces of rows that are zero.
 
+mod factors;
 mod layer;
 
 use core::cell::{Cell, OnceCell};
@@ -10,13 +11,13 @@ use std::vec::Vec;
 use super::Factor;
 use super::group::GROUP;
 use super::lanes::{self, Bytes, Integers, Lanes, PIECE, PIECES, ROWS, WithLanes};
-use super::quantised::Unit;
 use super::scales::Scales;
 use crate::batch::Batch;
 use crate::samples::{Features, Samples, fetch};
 use crate::vector::LANES;
 use crate::widest;
 
+use self::factors::Factors;
 pub(in crate::problems) use self::layer::Layer;
 
 /// Factors that are computed at once: a fixed number, so that the loop is vectorised.
@@ -269,29 +270,10 @@ impl<'a> Group<'a> {
         factors: &[f32; GROUP],
         scales: &Scales<'_>,
     ) -> bool {
-        let factors = &factors[..self.len];
-        let Some(unit) = Unit::of(factors) else { return false };
-        // Zeros for rows that are there again.
-        let mut integers = [0; GROUP];
-        let mut total = 0;
-        for (integer, &factor) in integers.iter_mut().zip(factors) {
-            *integer = unit.quantise(factor);
-            total += i32::from(*integer);
-        }
-        let offset = scales.common_offset(total).unwrap_or(0);
+        let Some(factors) = Factors::new(&factors[..self.len], scales) else { return false };
         for (piece, out) in out.chunks_mut(PIECE).enumerate() {
-            let tile = self.tile::<L, SIGNED>(lanes, piece, &integers);
-            let sums = lanes.in_order(tile);
-            // A whole piece first, so that its sums stay in registers. Even a sum of zero is added: it makes -0 to +0.
-            if let Some(out) = out.first_chunk_mut::<PIECE>() {
-                for i in 0..PIECE {
-                    out[i] += unit.float(sums[i].wrapping_sub(offset));
-                }
-            } else {
-                for (out, sum) in out.iter_mut().zip(sums) {
-                    *out += unit.float(sum.wrapping_sub(offset));
-                }
-            }
+            let tile = self.tile::<L, SIGNED>(lanes, piece, &factors.integers);
+            factors.add_to(out, lanes.in_order(tile));
         }
         true
     }

@@ -4,7 +4,7 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::vec::Vec;
 
-use super::{CHUNK, Group, Of, Rows, run};
+use super::{CHUNK, Factors, Group, Of, Rows, run};
 use crate::problems::integer::group::GROUP;
 use crate::problems::integer::lanes::{self, Integers, Lanes, PIECE, PIECES, ROWS, WithLanes};
 use crate::problems::integer::quantised::Unit;
@@ -261,34 +261,6 @@ struct Add<'a, 'o> {
     memory: &'o mut Vec<Factors>,
 }
 
-/// The factors of a group's rows for one vector.
-#[derive(Clone, Copy)]
-pub(super) struct Factors {
-    integers: [i16; GROUP],
-    unit: Unit,
-    offset: i32,
-}
-
-impl Factors {
-    const NONE: Self = Self { integers: [0; GROUP], unit: Unit::ONE, offset: 0 };
-
-    /// Converts factors; `None` if one is not finite.
-    #[inline(always)]
-    fn new(factors: &[f32], scales: &Scales<'_>) -> Option<Self> {
-        let mut scaled = [0.0; GROUP];
-        for (scaled, &factor) in scaled.iter_mut().zip(factors) {
-            *scaled = factor * scales.scale();
-        }
-        let unit = Unit::of(&scaled)?;
-        let (mut integers, mut total) = ([0; GROUP], 0);
-        for (integer, factor) in integers.iter_mut().zip(scaled) {
-            *integer = unit.quantise(factor);
-            total += i32::from(*integer);
-        }
-        Some(Self { integers, unit, offset: scales.common_offset(total).unwrap_or(0) })
-    }
-}
-
 impl<const SIGNED: bool> WithLanes for Of<Add<'_, '_>, SIGNED> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
@@ -300,7 +272,11 @@ impl<const SIGNED: bool> WithLanes for Of<Add<'_, '_>, SIGNED> {
             memory.clear();
             for factors in factors {
                 let factors = &factors.0.as_chunks::<GROUP>().0[half][..group.len];
-                let Some(factors) = Factors::new(factors, scales) else { return *finite = false };
+                let mut scaled = [0.0; GROUP];
+                for (scaled, &factor) in scaled.iter_mut().zip(factors) {
+                    *scaled = factor * scales.scale();
+                }
+                let Some(factors) = Factors::new(&scaled, scales) else { return *finite = false };
                 memory.push(factors);
             }
             // Filled up with zeros, whose sums are not used.
@@ -325,34 +301,10 @@ impl<const SIGNED: bool> WithLanes for Of<Add<'_, '_>, SIGNED> {
                     for ((out, tile), factors) in
                         out.chunks_exact_mut(width).zip(tiles).zip(factors)
                     {
-                        add(&mut out[piece * PIECE..], lanes.in_order(tile), factors);
+                        factors.add_to(&mut out[piece * PIECE..], lanes.in_order(tile));
                     }
                 }
             }
         }
-    }
-}
-
-/// Adds the sums of a piece. Even a sum of zero is added: it makes -0 to +0.
-#[inline(always)]
-fn add(out: &mut [f32], sums: [i32; PIECE], factors: &Factors) {
-    const FEW: usize = 16;
-    let add =
-        |out: &mut f32, sum: i32| *out += factors.unit.float(sum.wrapping_sub(factors.offset));
-    if let Some(out) = out.first_chunk_mut::<PIECE>() {
-        for i in 0..PIECE {
-            add(&mut out[i], sums[i]);
-        }
-        return;
-    }
-    let (few, rest) = out.as_chunks_mut::<FEW>();
-    for (out, sums) in few.iter_mut().zip(sums.as_chunks::<FEW>().0) {
-        for i in 0..FEW {
-            add(&mut out[i], sums[i]);
-        }
-    }
-    let from = few.len() * FEW;
-    for (out, &sum) in rest.iter_mut().zip(&sums[from..]) {
-        add(out, sum);
     }
 }
