@@ -107,11 +107,13 @@ impl<'a, P: Problem + ?Sized> Oracles<'a, P> {
 
     /// s: writes ∇x f - ∇²xθ g · v to `out`.
     pub fn hypergradient(&mut self, at: Point<'_>, v: &[f32], out: &mut [f32]) {
-        out.fill(0.0);
-        self.add_outer_gradient_outer(at, out);
-        let cross = self.batch(Purpose::CROSS_VECTOR, self.problem.population().inner);
-        self.problem.cross_vector(at, v, &cross, -1.0, out, self.workspace);
-        self.evaluations.cross_vector = self.evaluations.cross_vector.wrapping_add(1);
+        let population = self.problem.population();
+        let outer = self.batch(Purpose::OUTER_GRADIENT_OUTER, population.outer);
+        let cross = self.batch(Purpose::CROSS_VECTOR, population.inner);
+        self.problem.hypergradient(at, v, [&outer, &cross], out, self.workspace);
+        let counts = &mut self.evaluations;
+        counts.outer_gradient_outer = counts.outer_gradient_outer.wrapping_add(1);
+        counts.cross_vector = counts.cross_vector.wrapping_add(1);
     }
 
     /// Adds ∇x f to `out`.

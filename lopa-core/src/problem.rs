@@ -202,6 +202,22 @@ pub trait Problem {
         workspace: &mut [f32],
     );
 
+    /// Writes the hypergradient ∇x f - ∇²xθ g · v to `out` (length n), on a batch for each of its terms.
+    ///
+    /// A problem may compute both terms together, if it gets the same bits.
+    fn hypergradient(
+        &self,
+        at: Point<'_>,
+        v: &[f32],
+        [outer, cross]: [&Batch; 2],
+        out: &mut [f32],
+        workspace: &mut [f32],
+    ) {
+        out.fill(0.0);
+        self.outer_gradient_outer(at, outer, 1.0, out, workspace);
+        self.cross_vector(at, v, cross, -1.0, out, workspace);
+    }
+
     /// Adds `scale` ∇x g to `out` (length n) and returns true; a problem that does not offer it returns false.
     ///
     /// LoPA never asks for it. Methods do that take differences of gradients in place of second-order products.
@@ -273,6 +289,9 @@ impl<P: Problem + ?Sized> Problem for &P {
     }
     fn outer_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
         (**self).outer_gradient_outer(at, batch, scale, out, workspace);
+    }
+    fn hypergradient(&self, at: Point<'_>, v: &[f32], batches: [&Batch; 2], out: &mut [f32], workspace: &mut [f32]) {
+        (**self).hypergradient(at, v, batches, out, workspace);
     }
     fn inner_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) -> bool {
         (**self).inner_gradient_outer(at, batch, scale, out, workspace)

@@ -5,6 +5,8 @@
 //! 512-bit vector, so compilers can vectorise without changing a bit.
 
 #[cfg(feature = "simd")]
+pub(crate) mod known;
+#[cfg(feature = "simd")]
 pub(crate) mod matrix;
 #[cfg(not(feature = "simd"))]
 pub(crate) mod narrow;

@@ -67,6 +67,11 @@ impl Problem for AnyProblem<'_> {
     fn outer_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) {
         each!(self, p => p.outer_gradient_outer(at, batch, scale, out, workspace));
     }
+    // On a chip both terms go through the oracles above, which are there in any case.
+    #[cfg(feature = "simd")]
+    fn hypergradient(&self, at: Point<'_>, v: &[f32], batches: [&Batch; 2], out: &mut [f32], workspace: &mut [f32]) {
+        each!(self, p => Problem::hypergradient(p, at, v, batches, out, workspace));
+    }
     fn inner_gradient_outer(&self, at: Point<'_>, batch: &Batch, scale: f32, out: &mut [f32], workspace: &mut [f32]) -> bool {
         each!(self, p => p.inner_gradient_outer(at, batch, scale, out, workspace))
     }

@@ -4,6 +4,7 @@ use core::array;
 use core::cell::Cell;
 use std::vec::Vec;
 
+use super::known::Ticket;
 use super::sparse::{Lists, Turned};
 use super::wide::padded;
 use super::{LANES, add_lanes};
@@ -167,12 +168,12 @@ impl Matrix {
         &mut self,
         simd: S,
         lists: Option<&Lists<'_>>,
-        vectors: &[f32],
+        (vectors, ticket): (&[f32], Ticket),
         scale: f32,
         out: &mut [Column],
     ) {
         if let Some(lists) = lists {
-            return self.turned.dots(simd, lists, self.width, vectors, scale, out);
+            return self.turned.dots(simd, lists, self.width, (vectors, ticket), scale, out);
         }
         let (tiles, rest) = out.as_chunks_mut::<VECTORS>();
         let split = (tiles.len() * VECTORS * self.width).min(vectors.len());
@@ -248,19 +249,34 @@ impl Matrix {
         }
     }
 
-    /// `vector += factor * row` for each vector, row after row: `out` has the vectors one after the other, `factors` a column
-    /// for each of them. With `lists`, rows are those.
+    /// Begins sums of rows that are listed, at vectors that follow one another.
     #[inline(always)]
-    pub(crate) fn add<S: Simd>(
-        &mut self,
-        simd: S,
-        lists: Option<&Lists<'_>>,
-        factors: &[Column],
-        out: &mut [f32],
-    ) {
-        if let Some(lists) = lists {
-            return self.turned.add(simd, lists, self.width, factors, out);
-        }
+    pub(crate) fn begin<S: Simd>(&mut self, simd: S, vectors: &[f32]) {
+        self.turned.take(simd, self.width, vectors);
+    }
+
+    /// Begins so many sums of rows that are listed, at zero.
+    #[inline(always)]
+    pub(crate) fn begin_at_zero(&mut self, count: usize) {
+        self.turned.clear(self.width, count);
+    }
+
+    /// Adds rows that are listed to the sums that were begun, as [`Matrix::add`] does.
+    #[inline(always)]
+    pub(crate) fn add_lists<S: Simd>(&mut self, simd: S, lists: &Lists<'_>, factors: &[Column]) {
+        self.turned.add(simd, lists, factors);
+    }
+
+    /// Writes the sums of rows that are listed to vectors.
+    #[inline(always)]
+    pub(crate) fn end<S: Simd>(&mut self, simd: S, out: &mut [f32]) {
+        self.turned.put(simd, self.width, out);
+    }
+
+    /// `vector += factor * row` for each vector, row after row: `out` has the vectors one after the other, `factors` a column
+    /// for each of them.
+    #[inline(always)]
+    pub(crate) fn add<S: Simd>(&self, simd: S, factors: &[Column], out: &mut [f32]) {
         let (tiles, rest) = factors.as_chunks::<VECTORS>();
         let split = (tiles.len() * VECTORS * self.width).min(out.len());
         let (tiled, single) = out.split_at_mut(split);

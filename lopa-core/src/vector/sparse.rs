@@ -6,6 +6,7 @@
 
 use std::vec::Vec;
 
+use super::known::{Known, Ticket};
 use super::matrix::{Chunk, Column, ROWS, parts, parts_mut};
 use super::turn::turn;
 use super::wide::padded;
@@ -88,19 +89,42 @@ impl<'a> Lists<'a> {
     }
 }
 
+/// How many vectors are turned together.
+const BLOCK: usize = WIDE * LANES;
+
 /// Memory for products with [`Lists`].
 #[derive(Default)]
 pub(crate) struct Turned {
-    /// Vectors as they were, and turned: many products have the same vectors as the ones before.
-    known: (usize, Vec<f32>),
-    vectors: Vec<Chunk>,
-    /// What rows are added to, turned.
-    out: Vec<Chunk>,
+    blocks: Vec<Block>,
     /// For each group and row, a part of the sums.
     sums: Vec<Chunk>,
 }
 
+/// At most [`BLOCK`] vectors.
+struct Block {
+    /// The vectors that rows are multiplied by: many products have the same ones as those before.
+    known: Known,
+    /// Those, turned.
+    vectors: Vec<Chunk>,
+    /// The vectors that rows are added to, turned.
+    sums: Vec<Chunk>,
+}
+
+impl Block {
+    const EMPTY: Self = Self { known: Known::NOTHING, vectors: Vec::new(), sums: Vec::new() };
+}
+
 impl Turned {
+    /// Memory for so many vectors.
+    #[inline(always)]
+    fn blocks(&mut self, vectors: usize) -> &mut [Block] {
+        let count = vectors.div_ceil(BLOCK);
+        if self.blocks.len() < count {
+            self.blocks.resize_with(count, || Block::EMPTY);
+        }
+        &mut self.blocks[..count]
+    }
+
     /// As [`Matrix::dots`](super::matrix::Matrix::dots), for vectors of `width` features.
     #[inline(always)]
     pub(crate) fn dots<S: Simd>(
@@ -108,37 +132,93 @@ impl Turned {
         simd: S,
         lists: &Lists<'_>,
         width: usize,
-        vectors: &[f32],
+        (vectors, ticket): (&[f32], Ticket),
         scale: f32,
         out: &mut [Column],
     ) {
-        const BOTH: usize = WIDE * LANES;
-        for (vectors, out) in vectors.chunks(BOTH * width).zip(out.chunks_mut(BOTH)) {
+        let mut sums = core::mem::take(&mut self.sums);
+        let blocks = self.blocks(out.len()).iter_mut().zip(vectors.chunks(BLOCK * width));
+        for ((block, vectors), out) in blocks.zip(out.chunks_mut(BLOCK)) {
+            let vectors = (vectors, ticket);
             if out.len() > LANES {
-                self.dots_of::<S, WIDE>(simd, lists, width, vectors, scale, out);
+                block.dots::<S, WIDE>(simd, lists, width, vectors, scale, out, &mut sums);
             } else {
-                self.dots_of::<S, 1>(simd, lists, width, vectors, scale, out);
+                block.dots::<S, 1>(simd, lists, width, vectors, scale, out, &mut sums);
+            }
+        }
+        self.sums = sums;
+    }
+
+    /// Begins sums of rows, at zero.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self, width: usize, vectors: usize) {
+        for (at, block) in self.blocks(vectors).iter_mut().enumerate() {
+            if vectors - at * BLOCK > LANES {
+                block.clear::<WIDE>(width);
+            } else {
+                block.clear::<1>(width);
             }
         }
     }
 
+    /// Begins sums of rows, at vectors of `width` features.
     #[inline(always)]
-    fn dots_of<S: Simd, const U: usize>(
+    pub(crate) fn take<S: Simd>(&mut self, simd: S, width: usize, vectors: &[f32]) {
+        let blocks = self.blocks(vectors.len() / width).iter_mut();
+        for (block, vectors) in blocks.zip(vectors.chunks(BLOCK * width)) {
+            if vectors.len() > LANES * width {
+                turn_in::<S, WIDE>(simd, width, vectors, &mut block.sums);
+            } else {
+                turn_in::<S, 1>(simd, width, vectors, &mut block.sums);
+            }
+        }
+    }
+
+    /// As [`Matrix::add`](super::matrix::Matrix::add), to the sums that were begun.
+    #[inline(always)]
+    pub(crate) fn add<S: Simd>(&mut self, simd: S, lists: &Lists<'_>, factors: &[Column]) {
+        let blocks = self.blocks(factors.len()).iter_mut();
+        for (block, factors) in blocks.zip(factors.chunks(BLOCK)) {
+            if factors.len() > LANES {
+                block.add::<S, WIDE>(simd, lists, factors);
+            } else {
+                block.add::<S, 1>(simd, lists, factors);
+            }
+        }
+    }
+
+    /// Writes the sums to vectors of `width` features.
+    #[inline(always)]
+    pub(crate) fn put<S: Simd>(&mut self, simd: S, width: usize, out: &mut [f32]) {
+        let blocks = self.blocks(out.len() / width).iter_mut();
+        for (block, out) in blocks.zip(out.chunks_mut(BLOCK * width)) {
+            if out.len() > LANES * width {
+                turn_out::<S, WIDE>(simd, width, &mut block.sums, out);
+            } else {
+                turn_out::<S, 1>(simd, width, &mut block.sums, out);
+            }
+        }
+    }
+}
+
+impl Block {
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "it is the inner part of the loop above")]
+    fn dots<S: Simd, const U: usize>(
         &mut self,
         simd: S,
         lists: &Lists<'_>,
         width: usize,
-        vectors: &[f32],
+        (vectors, ticket): (&[f32], Ticket),
         scale: f32,
         out: &mut [Column],
+        sums: &mut Vec<Chunk>,
     ) {
-        if self.known.0 != width || !same(&self.known.1, vectors) {
+        let known = Known::of(vectors, ticket);
+        if self.known != known {
             turn_in::<S, U>(simd, width, vectors, &mut self.vectors);
-            self.known.0 = width;
-            self.known.1.clear();
-            self.known.1.extend_from_slice(vectors);
+            self.known = known;
         }
-        let mut sums = core::mem::take(&mut self.sums);
         sums.resize(GROUPS * ROWS * U, Chunk::ZERO);
         let groups = groups::<U>(&mut self.vectors).iter().zip(sums.chunks_exact_mut(ROWS * U));
         for (group, (vectors, sums)) in groups.enumerate() {
@@ -180,38 +260,17 @@ impl Turned {
                 });
             }
         }
-        self.sums = sums;
     }
 
-    /// As [`Matrix::add`](super::matrix::Matrix::add), for vectors of `width` features.
     #[inline(always)]
-    pub(crate) fn add<S: Simd>(
-        &mut self,
-        simd: S,
-        lists: &Lists<'_>,
-        width: usize,
-        factors: &[Column],
-        out: &mut [f32],
-    ) {
-        const BOTH: usize = WIDE * LANES;
-        for (out, factors) in out.chunks_mut(BOTH * width).zip(factors.chunks(BOTH)) {
-            if factors.len() > LANES {
-                self.add_to::<S, WIDE>(simd, lists, width, factors, out);
-            } else {
-                self.add_to::<S, 1>(simd, lists, width, factors, out);
-            }
+    fn clear<const U: usize>(&mut self, width: usize) {
+        for group in groups::<U>(&mut self.sums) {
+            group[..width.div_ceil(LANES)].fill([[Chunk::ZERO; U]; SUMS]);
         }
     }
 
     #[inline(always)]
-    fn add_to<S: Simd, const U: usize>(
-        &mut self,
-        simd: S,
-        lists: &Lists<'_>,
-        width: usize,
-        factors: &[Column],
-        out: &mut [f32],
-    ) {
+    fn add<S: Simd, const U: usize>(&mut self, simd: S, lists: &Lists<'_>, factors: &[Column]) {
         let mut of_rows = [[Chunk::ZERO; U]; ROWS];
         for (at, rows) in of_rows.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             for (u, factors) in factors.chunks(LANES).enumerate().take(U) {
@@ -224,16 +283,7 @@ impl Turned {
                 });
             }
         }
-        let mut turned = core::mem::take(&mut self.out);
-        if out.iter().fold(0, |any, a| any | a.to_bits()) == 0 {
-            // As it usually is at the start: turned, nothing is different.
-            for group in groups::<U>(&mut turned) {
-                group[..width.div_ceil(LANES)].fill([[Chunk::ZERO; U]; SUMS]);
-            }
-        } else {
-            turn_in::<S, U>(simd, width, out, &mut turned);
-        }
-        for (group, turned) in groups::<U>(&mut turned).iter_mut().enumerate() {
+        for (group, turned) in groups::<U>(&mut self.sums).iter_mut().enumerate() {
             for (row, factors) in lists.group(group).zip(&of_rows) {
                 for part in 0..LANES / S::F32_LANES {
                     let mut own = [simd.splat_f32s(0.0); U];
@@ -253,14 +303,7 @@ impl Turned {
                 }
             }
         }
-        turn_out::<S, U>(simd, width, &mut turned, out);
-        self.out = turned;
     }
-}
-
-/// Whether vectors have the same bits.
-fn same(a: &[f32], b: &[f32]) -> bool {
-    bytemuck::cast_slice::<f32, u8>(a) == bytemuck::cast_slice::<f32, u8>(b)
 }
 
 /// Turns at most `U * LANES` vectors that follow one another: for each group and number, one lane for each vector. The lanes of

@@ -220,11 +220,9 @@ impl Problem for SharedLayer<'_> {
         self.train.arithmetic()
     }
 
-    #[cfg(all(feature = "simd", feature = "integer"))]
-    fn prepare(&self, x: &[f32], workspace: &mut [f32]) {
-        if self.arithmetic() == Arithmetic::Integer {
-            many::prepare(self, x, workspace);
-        }
+    #[cfg(feature = "simd")]
+    fn prepare(&self, _: &[f32], workspace: &mut [f32]) {
+        many::prepare(self, workspace);
     }
 
     fn population(&self) -> Population {
@@ -288,6 +286,20 @@ impl Problem for SharedLayer<'_> {
         workspace: &mut [f32],
     ) {
         add_to_layer(Pass::new(self, &self.validation, batch, at), scale, out, workspace);
+    }
+
+    #[cfg(feature = "simd")]
+    fn hypergradient(
+        &self,
+        at: Point<'_>,
+        v: &[f32],
+        [outer, cross]: [&Batch; 2],
+        out: &mut [f32],
+        workspace: &mut [f32],
+    ) {
+        let outer = Pass::new(self, &self.validation, outer, at);
+        let cross = Pass::new(self, &self.train, cross, at).along(v);
+        many::sum_to_layer([(outer, 1.0), (cross, -1.0)], out, workspace);
     }
 
     fn inner_gradient_outer(

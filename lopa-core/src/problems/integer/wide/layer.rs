@@ -1,7 +1,6 @@
 //! Rows times the weights of a layer on a host: many vectors, each with its own unit.
 
 use core::cell::Cell;
-use core::sync::atomic::{AtomicU64, Ordering};
 use std::vec::Vec;
 
 use super::{CHUNK, Factors, Group, Of, Rows, run};
@@ -10,6 +9,7 @@ use crate::problems::integer::lanes::{self, Integers, Lanes, PIECE, PIECES, ROWS
 use crate::problems::integer::quantised::Unit;
 use crate::problems::integer::scales::Scales;
 use crate::samples::Samples;
+use crate::vector::known::{Known, Ticket};
 use crate::vector::matrix::Column;
 
 /// Vectors that are multiplied at once, so that rows are converted once for all of them.
@@ -32,8 +32,8 @@ struct Weights {
     integers: Vec<Integers>,
     /// For each vector its unit, and the sum of its integers.
     units: Vec<(Unit, i64)>,
-    /// Where the vectors are, and the ticket for which they were converted.
-    known: (usize, usize, u64),
+    /// The vectors that were converted.
+    known: Known,
     /// Memory for rows, and for their factors.
     rows: Cell<Vec<Integers>>,
     factors: Cell<Vec<Factors>>,
@@ -44,28 +44,25 @@ std::thread_local! {
     static WEIGHTS: Cell<Weights> = const { Cell::new(Weights::new()) };
 }
 
-/// The last ticket, of all threads.
-static TICKETS: AtomicU64 = AtomicU64::new(0);
-
 impl Weights {
     /// No vectors.
     const fn new() -> Self {
         let rows = Cell::new(Vec::new());
         let factors = Cell::new(Vec::new());
-        Self { integers: Vec::new(), units: Vec::new(), known: (0, 0, 0), rows, factors }
+        Self { integers: Vec::new(), units: Vec::new(), known: Known::NOTHING, rows, factors }
     }
 
     /// Converts vectors; false if an element is not finite.
-    fn set(&mut self, width: usize, vectors: &[f32], ticket: u64) -> bool {
-        let at = (vectors.as_ptr() as usize, vectors.len(), ticket);
-        if ticket != 0 && self.known == at {
+    fn set(&mut self, width: usize, vectors: &[f32], ticket: Ticket) -> bool {
+        let known = Known::of(vectors, ticket);
+        if self.known == known {
             return true;
         }
         let mut finite = true;
-        self.known = (0, 0, 0);
+        self.known = Known::NOTHING;
         lanes::run(Set { memory: self, width, vectors, finite: &mut finite });
         if finite {
-            self.known = at;
+            self.known = known;
         }
         finite
     }
@@ -77,20 +74,11 @@ impl<'a> Layer<'a> {
         !matches!(Scales::new(samples.scaling()), Scales::Each(_))
     }
 
-    /// Converts weights for all batches that are multiplied with the ticket that is returned. Until then, they do not change.
-    pub(in crate::problems) fn prepare(width: usize, weights: &[f32]) -> u64 {
-        let ticket = TICKETS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let mut memory = WEIGHTS.replace(Weights::new());
-        memory.set(width, weights, ticket);
-        WEIGHTS.set(memory);
-        ticket
-    }
-
     /// Calls `work` with a layer, or with nothing if a weight is not finite.
     pub(in crate::problems) fn lend(
         samples: &'a Samples<'a>,
         weights: &[f32],
-        ticket: u64,
+        ticket: Ticket,
         work: impl FnOnce(Option<&Self>),
     ) {
         let Some((rows, signed)) = Rows::of(samples) else { return work(None) };
