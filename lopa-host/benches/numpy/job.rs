@@ -99,7 +99,7 @@ samples = 12000
 validation = "same"
 "#,
         learned: 0.8,
-        promised: [2.7, 1.8],
+        promised: [3.0, 2.0],
         in_integers: None,
     },
 ];
