@@ -15,7 +15,7 @@ pub(crate) mod soft;
 #[cfg(feature = "simd")]
 pub(crate) mod sparse;
 #[cfg(feature = "simd")]
-mod turn;
+pub(crate) mod turn;
 mod update;
 #[cfg(feature = "simd")]
 pub(crate) mod wide;

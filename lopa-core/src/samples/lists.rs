@@ -135,6 +135,11 @@ impl<'a> Samples<'a> {
         self.lists = None;
     }
 
+    /// Whether samples have lists.
+    pub(crate) const fn are_listed(&self) -> bool {
+        self.lists.is_some()
+    }
+
     /// The lists of some samples; `None` if samples have no lists.
     #[inline(always)]
     pub(crate) fn lists_of(&self, chosen: &[usize]) -> Option<sparse::Lists<'a>> {

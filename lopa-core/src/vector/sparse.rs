@@ -39,10 +39,14 @@ impl Place {
 /// The most chunks of a listed row: a byte tells the chunk of each feature.
 pub(crate) const CHUNKS: usize = 1 << u8::BITS;
 
+/// A row: for each group one feature for each partial sum after the other, where one has fewer with zeros in their places. A
+/// feature has its chunk in the upper half, its byte in the lower.
+type Row<'a> = [&'a [[u16; SUMS]]; GROUPS];
+
 /// At most [`ROWS`] rows, as lists of what is not zero. What is left out would add +0 or -0 to sums that are never -0, which
 /// changes nothing.
 pub(crate) struct Lists<'a> {
-    rows: [&'a [u16]; ROWS],
+    rows: [Row<'a>; ROWS],
     count: usize,
     values: &'static Values,
 }
@@ -54,31 +58,27 @@ impl<'a> Lists<'a> {
     /// No rows, whose features will have these values.
     #[inline(always)]
     pub(crate) const fn new(values: &'static Values) -> Self {
-        Self { rows: [&[]; ROWS], count: 0, values }
+        Self { rows: [[&[]; GROUPS]; ROWS], count: 0, values }
     }
 
-    /// Adds a row: for each group how many entries it has, then the entries. In a group there is one feature for each partial
-    /// sum after the other, where one has fewer with zeros in their places. An entry has its chunk in the upper half, its
-    /// byte in the lower. A row beyond [`ROWS`] is not added.
+    /// Adds a row: for each group how many entries it has, then the entries; none of what is missing. A row beyond [`ROWS`] is
+    /// not added.
+    // Cut into groups once, not in every product and sum.
     #[inline(always)]
     pub(crate) fn push(&mut self, row: &'a [u16]) {
-        if let Some(place) = self.rows.get_mut(self.count) {
-            *place = row;
-            self.count += 1;
+        let Some(place) = self.rows.get_mut(self.count) else { return };
+        self.count += 1;
+        let Some((lens, mut entries)) = row.split_first_chunk::<GROUPS>() else { return };
+        for (group, &len) in place.iter_mut().zip(lens) {
+            let Some((own, rest)) = entries.split_at_checked(usize::from(len)) else { return };
+            (*group, entries) = (own.as_chunks().0, rest);
         }
     }
 
-    /// For each row the entries of a group, one for each partial sum after the other.
+    /// What each row has in a group.
     #[inline(always)]
     fn group(&self, group: usize) -> impl Iterator<Item = &'a [[u16; SUMS]]> {
-        self.rows[..self.count]
-            .iter()
-            .map(move |row| {
-                let (lens, entries) = row.split_first_chunk::<GROUPS>()?;
-                let from = lens[..group].iter().map(|&len| usize::from(len)).sum::<usize>();
-                Some(entries.get(from..from + usize::from(lens[group]))?.as_chunks().0)
-            })
-            .map(Option::unwrap_or_default)
+        self.rows[..self.count].iter().map(move |row| row[group])
     }
 
     /// The chunk of an entry, and its value.

@@ -5,7 +5,7 @@ use crate::widest::Simd;
 
 /// Turns [`LANES`] rows of as many elements: `read` and `write` are called with the number of a row and of a part of it.
 #[inline(always)]
-pub(super) fn turn<S: Simd>(
+pub(crate) fn turn<S: Simd>(
     simd: S,
     mut read: impl FnMut(usize, usize) -> S::f32s,
     mut write: impl FnMut(usize, usize, S::f32s),

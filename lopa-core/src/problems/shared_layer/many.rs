@@ -107,7 +107,7 @@ impl<'a> Pass<'a> {
     /// Whether the samples are lists, in an oracle.
     fn is_listed(&self) -> bool {
         let samples = self.samples.for_products(self.model.hidden);
-        samples.arithmetic() == Arithmetic::Float && samples.lists_of(&[]).is_some()
+        samples.arithmetic() == Arithmetic::Float && samples.are_listed()
     }
 
     fn add_to_layer(self, scale: f32, part: Part, out: &mut [f32], workspace: &mut [f32]) {
@@ -207,7 +207,7 @@ impl WithSimd for Groups<'_, '_, '_> {
             group.activate(simd, matrix);
             group.logits(simd);
             match &mut goal {
-                Goal::Loss(sum) => group.add_losses(sum),
+                Goal::Loss(sum) => group.add_losses(simd, sum),
                 Goal::Classes(each) => {
                     for (b, &index) in chosen.iter().enumerate() {
                         each(index, group.largest(b) as f32);
@@ -215,7 +215,7 @@ impl WithSimd for Groups<'_, '_, '_> {
                 }
                 Goal::Head { share, out } => {
                     group.coefficients(simd);
-                    group.add_to_head(*share, out);
+                    group.add_to_head(simd, *share, out);
                 }
                 Goal::Layer { share, out, .. } => {
                     group.coefficients(simd);

@@ -11,6 +11,7 @@ use crate::problems::{rows, rows_mut};
 use crate::vector::known::Ticket;
 use crate::vector::matrix::{Column, Matrix, ROWS, parts, parts_mut};
 use crate::vector::sparse::Lists;
+use crate::vector::turn::turn;
 use crate::vector::{CompensatedSum, LANES};
 use crate::widest::Simd;
 
@@ -67,7 +68,7 @@ impl Group<'_, '_> {
 
     /// Replaces logits with probabilities. Returns each sample's largest logit, and the total of its exponentials.
     #[inline(always)]
-    fn softmax(&mut self) -> (Column, Column) {
+    fn softmax<S: Simd>(&mut self, simd: S) -> (Column, Column) {
         let (mut tops, mut totals) = (Column::ZERO, Column::ZERO);
         for at in self.vectors() {
             let mut top = [f32::NEG_INFINITY; LANES];
@@ -81,9 +82,13 @@ impl Group<'_, '_> {
                 *lanes = math::exps(each(|i| lanes[i] - top[i]));
                 total = each(|i| total[i] + lanes[i]);
             }
+            // With vectors of the machine: a compiler would gather single elements of all columns.
             for exps in &mut *self.output {
-                let lanes = exps.lanes_mut(at);
-                *lanes = each(|i| lanes[i] / total[i]);
+                for (exps, &total) in
+                    parts_mut::<S>(exps.lanes_mut(at)).iter_mut().zip(parts::<S>(&total))
+                {
+                    *exps = simd.div_f32s(*exps, total);
+                }
             }
             (*tops.lanes_mut(at), *totals.lanes_mut(at)) = (top, total);
         }
@@ -103,12 +108,12 @@ impl Group<'_, '_> {
     }
 
     #[inline(always)]
-    pub(super) fn add_losses(&mut self, sum: &mut CompensatedSum) {
+    pub(super) fn add_losses<S: Simd>(&mut self, simd: S, sum: &mut CompensatedSum) {
         let mut own = [0.0; ROWS];
         for (b, (own, &class)) in own.iter_mut().zip(self.classes).enumerate() {
             *own = self.output.get(class).map_or(0.0, |logits| logits.0[b]);
         }
-        let (tops, totals) = self.softmax();
+        let (tops, totals) = self.softmax(simd);
         for (b, own) in own.iter().enumerate().take(self.classes.len()) {
             sum.add(tops.0[b] + math::ln(totals.0[b]) - own);
         }
@@ -117,7 +122,7 @@ impl Group<'_, '_> {
     /// Turns logits into residuals and, with v, fills the change of π along it.
     #[inline(always)]
     pub(super) fn coefficients<S: Simd>(&mut self, simd: S) {
-        self.softmax();
+        self.softmax(simd);
         if let Some(v) = self.pass.v {
             // π ∘ (q - ⟨π, q⟩) for a change q of the logits.
             let v = self.pass.model.head(v);
@@ -146,7 +151,7 @@ impl Group<'_, '_> {
 
     /// Sample after sample, adds share · coefficients ⊗ (s, 1) to a vector shaped like θ.
     #[inline(always)]
-    pub(super) fn add_to_head(&mut self, share: f32, out: &mut [f32]) {
+    pub(super) fn add_to_head<S: Simd>(&mut self, simd: S, share: f32, out: &mut [f32]) {
         let units = self.hidden.len();
         let coefficients =
             if self.pass.v.is_some() { &mut *self.change } else { &mut *self.output };
@@ -156,22 +161,22 @@ impl Group<'_, '_> {
         for coefficient in &mut *coefficients {
             coefficient.0.iter_mut().for_each(|coefficient| *coefficient *= share);
         }
-        for (first, units) in self.hidden.chunks(LANES).enumerate().map(|(i, u)| (i * LANES, u)) {
+        for (first, own) in self.hidden.chunks(LANES).enumerate().map(|(i, own)| (i * LANES, own)) {
             // Samples after one another, units beside one another.
-            let mut turned = [[0.0; LANES]; ROWS];
-            for (i, unit) in units.iter().enumerate() {
-                for (turned, &s) in turned.iter_mut().zip(&unit.0) {
-                    turned[i] = s;
-                }
+            let mut samples = [[0.0; LANES]; ROWS];
+            for (at, samples) in samples.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+                let read = |unit: usize, part: usize| match own.get(unit) {
+                    Some(unit) => parts::<S>(unit.lanes(at))[part],
+                    None => simd.splat_f32s(0.0),
+                };
+                turn(simd, read, |sample, part, units| {
+                    parts_mut::<S>(&mut samples[sample % LANES])[part] = units;
+                });
             }
-            for (weights, coefficient) in rows_mut(weights, self.hidden.len()).zip(&*coefficients) {
-                let own = &mut weights[first..][..units.len()];
-                let mut sums = [0.0; LANES];
-                sums[..own.len()].copy_from_slice(own);
-                for (coefficient, s) in coefficient.0.iter().zip(&turned).take(self.classes.len()) {
-                    sums = each(|i| sums[i] + coefficient * s[i]);
-                }
-                own.copy_from_slice(&sums[..own.len()]);
+            let samples = &samples[..self.classes.len()];
+            let mut weights = rows_mut(weights, units);
+            for coefficients in coefficients.chunks(FEW) {
+                add_samples(simd, samples, coefficients, &mut weights, first..first + own.len());
             }
         }
         add_in_order(biases, coefficients, self.classes.len());
@@ -264,6 +269,50 @@ fn back(
     sum
 }
 
+/// How many sums are computed at once, in registers: one alone would wait for every addition.
+const FEW: usize = 4;
+
+/// Sample after sample, adds coefficients ⊗ s to at most [`FEW`] rows of the head's weights, at some of their units.
+#[inline(always)]
+fn add_samples<'w, S: Simd>(
+    simd: S,
+    samples: &[[f32; LANES]],
+    coefficients: &[Column],
+    weights: &mut impl Iterator<Item = &'w mut [f32]>,
+    units: Range<usize>,
+) {
+    // Those that are missing are computed like the first.
+    let Some(mut of) = coefficients.first().map(|first| [first; FEW]) else { return };
+    of.iter_mut().zip(coefficients).for_each(|(of, own)| *of = own);
+    let mut rows: [&mut [f32]; FEW] = Default::default();
+    let mut sums = [[0.0; LANES]; FEW];
+    for ((row, sums), weights) in
+        rows.iter_mut().zip(&mut sums).take(coefficients.len()).zip(weights)
+    {
+        *row = &mut weights[units.clone()];
+        sums[..row.len()].copy_from_slice(row);
+    }
+    for part in 0..LANES / S::F32_LANES {
+        let mut own = [simd.splat_f32s(0.0); FEW];
+        for k in 0..FEW {
+            own[k] = parts::<S>(&sums[k])[part];
+        }
+        for (b, units) in samples.iter().enumerate() {
+            let units = parts::<S>(units)[part];
+            for k in 0..FEW {
+                let coefficient = simd.splat_f32s(of[k].0[b]);
+                own[k] = simd.add_f32s(own[k], simd.mul_f32s(coefficient, units));
+            }
+        }
+        for k in 0..FEW {
+            parts_mut::<S>(&mut sums[k])[part] = own[k];
+        }
+    }
+    for (row, sums) in rows.iter_mut().zip(&sums) {
+        row.copy_from_slice(&sums[..row.len()]);
+    }
+}
+
 /// An array with an element for each sample of a vector.
 #[inline(always)]
 fn each(element: impl Fn(usize) -> f32) -> [f32; LANES] {
@@ -309,8 +358,6 @@ fn add(a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
 /// Adds each column to its element of `out`, row after row.
 #[inline(always)]
 fn add_in_order(out: &mut [f32], columns: &[Column], rows: usize) {
-    // Some at once, in registers: one sum alone would wait for every addition.
-    const FEW: usize = 4;
     let (few, rest) = columns.as_chunks::<FEW>();
     let (sums, last) = out.split_at_mut((few.len() * FEW).min(out.len()));
     for (sums, columns) in sums.as_chunks_mut::<FEW>().0.iter_mut().zip(few) {
