@@ -93,7 +93,8 @@ impl<F: Fn(Number, Number) -> (Number, Number)> Work for UpdateBoth<'_, F> {
 pub(crate) struct Finite {
     /// On a chip with an FPU: the sum of all values times zero, which is NaN if one is not finite.
     sum: f32,
-    /// Elsewhere: marks of those that are not finite.
+    /// Without one: marks of those that are not finite. On a host: the largest magnitude, as an integer, since vectors have
+    /// such a maximum.
     marks: u32,
 }
 
@@ -102,7 +103,7 @@ impl Finite {
     #[cfg_attr(not(feature = "simd"), inline)]
     pub(crate) fn note(&mut self, a: f32) {
         if cfg!(target_pointer_width = "64") {
-            self.marks |= u32::from(!a.is_finite());
+            self.marks = self.marks.max(a.abs().to_bits());
         } else if SOFT_FLOATS {
             // The exponent, counted up: only that of an infinity or NaN reaches the sign.
             self.marks |= (a.to_bits() & f32::INFINITY.to_bits()).wrapping_add(1 << 23);
@@ -114,7 +115,7 @@ impl Finite {
     #[inline]
     pub(crate) fn all(self) -> bool {
         if cfg!(target_pointer_width = "64") {
-            self.marks == 0
+            self.marks < f32::INFINITY.to_bits()
         } else if SOFT_FLOATS {
             self.marks >> 31 == 0
         } else {
