@@ -33,11 +33,14 @@ pub(crate) fn run<W: Work>(work: W) -> W::Output {
     work.run()
 }
 
+/// How many elements are worth detecting the processor.
+#[cfg(feature = "simd")]
+pub(crate) const LONG: usize = 128;
+
 /// [`run`] for vectors of `len` elements: short ones are done before the processor would be detected.
 #[cfg(feature = "simd")]
 #[inline(always)]
 pub(crate) fn run_long<W: Work>(len: usize, work: W) -> W::Output {
-    const LONG: usize = 128;
     if len >= LONG { run(work) } else { work.run() }
 }
 

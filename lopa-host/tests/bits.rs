@@ -8,13 +8,14 @@ use lopa_core::batch::Sampler;
 use lopa_core::codec::{BLOCK, Block, Codec, CodedNeighbour, Grid, Share};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::network::NetworkError;
-use lopa_core::node::{Config, NodeError, Scheme};
+use lopa_core::node::{Config, Neighbour, NodeError, Scheme};
 use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::Quadratic;
 use lopa_core::steps::StepSizes;
 use lopa_host::config::{Experiment, LinksTable};
 use lopa_host::network::{
-    CodedSimulatedNode, CodedSimulation, InProcess, Member, SimulatedNode, Simulation, Vectors,
+    CodedSimulatedNode, CodedSimulation, InProcess, Member, Outbox, SimulatedNode, Simulation,
+    Vectors,
 };
 use lopa_host::paper::{Mode, Study};
 use lopa_host::quadratics::{QuadraticData, QuadraticRecipe};
@@ -178,8 +179,10 @@ impl<P: Problem + Send + Sync> Member for Rounding<P> {
         self.0.lengths()
     }
 
-    fn send(&self, [x, y]: [&mut [f32]; 2]) -> usize {
-        let bytes = self.0.send([&mut *x, &mut *y]);
+    fn send(&mut self, [x, y]: &mut Outbox<f32>) -> usize {
+        let state = self.0.state();
+        x.copy_from_slice(state.x);
+        y.copy_from_slice(state.y);
         let direction = self.1.direction(self.0.config().steps.alpha());
         for (vector, grid) in [(x, self.1.outer()), (y, direction)] {
             for block in vector.chunks_mut(BLOCK) {
@@ -190,16 +193,16 @@ impl<P: Problem + Send + Sync> Member for Rounding<P> {
                     .for_each(|(a, units)| *a = units as f32 * grid.unit());
             }
         }
-        bytes
+        0
     }
 
     fn mix<'a>(
         &mut self,
-        own: Vectors<'a, f32>,
+        _: Vectors<'a, f32>,
         neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)> + Clone,
-        pulls: [&mut [f32]; 2],
+        _: [&mut [f32]; 2],
     ) -> Result<(), NodeError> {
-        Member::mix(&mut self.0, own, neighbours, pulls)
+        self.0.mix_with(neighbours.map(|(weight, [x, y])| Neighbour { weight, x, y }))
     }
 }
 

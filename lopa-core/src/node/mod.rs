@@ -12,6 +12,8 @@
 //! correct.
 
 mod error;
+#[cfg(feature = "simd")]
+mod handed_out;
 mod memory;
 mod update;
 

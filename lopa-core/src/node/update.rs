@@ -79,7 +79,7 @@ pub(super) fn track(delta: &mut [f32], z: &mut [f32], gamma: f32) -> bool {
 
 /// How many elements of x and y are computed before they are checked, and written if they are finite: as many as
 /// registers hold.
-const FEW: usize = match (cfg!(target_pointer_width = "64"), WRITTEN_OUT) {
+pub(super) const FEW: usize = match (cfg!(target_pointer_width = "64"), WRITTEN_OUT) {
     (true, _) => 16,
     (false, true) => 4,
     (false, false) => 1,
@@ -167,9 +167,23 @@ fn mix_few<const N: usize>(
     x: &mut [f32; N],
     y: &mut [f32; N],
     gap: &[f32; N],
-    [tau, alpha]: [f32; 2],
+    steps: [f32; 2],
     next: [f32; N],
 ) -> Result<(), Variable> {
+    (*x, *y) = (moved(x, y, gap, steps, &next)?, next);
+    Ok(())
+}
+
+/// x + τ (gap - α y), unless it or `next`, which y becomes, would not be finite.
+#[cfg_attr(feature = "simd", inline(always))]
+#[cfg_attr(not(feature = "simd"), inline)]
+pub(super) fn moved<const N: usize>(
+    x: &[f32; N],
+    y: &[f32; N],
+    gap: &[f32; N],
+    [tau, alpha]: [f32; 2],
+    next: &[f32; N],
+) -> Result<[f32; N], Variable> {
     let mut finite = Finite::default();
     let mut moved = [0.0; N];
     for i in 0..N {
@@ -177,9 +191,8 @@ fn mix_few<const N: usize>(
         finite.note(moved[i]);
         finite.note(next[i]);
     }
-    if !finite.all() {
-        return Err(if all_finite(&moved) { Variable::Direction } else { Variable::Outer });
+    if finite.all() {
+        return Ok(moved);
     }
-    (*x, *y) = (moved, next);
-    Ok(())
+    Err(if all_finite(&moved) { Variable::Direction } else { Variable::Outer })
 }

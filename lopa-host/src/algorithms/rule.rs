@@ -11,7 +11,7 @@ use lopa_core::vector::all_finite;
 use super::consensus::{Agreement, Consensus};
 use super::estimate::{Estimate, Room};
 use super::{NodeView, Participant};
-use crate::network::{self, Member, Vectors};
+use crate::network::{self, Member, Outbox, Vectors};
 
 /// A node's variables; one that its algorithm does not have is empty.
 #[derive(Debug, Clone, PartialEq)]
@@ -209,17 +209,19 @@ impl<P: Problem + Send + Sync> Member for RuleNode<P> {
         self.travelling().map(<[f32]>::len)
     }
 
-    fn send(&self, out: [&mut [f32]; 2]) -> usize {
-        network::send(self.travelling(), out)
+    fn send(&mut self, sent: &mut Outbox<f32>) -> usize {
+        let vectors = self.travelling();
+        sent.iter_mut().zip(vectors).for_each(|(sent, vector)| sent.copy_from_slice(vector));
+        network::bytes_of(sent)
     }
 
     fn mix<'a>(
         &mut self,
-        own: Vectors<'a, f32>,
+        _: Vectors<'a, f32>,
         neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
         [x, y]: [&mut [f32]; 2],
     ) -> Result<(), NodeError> {
-        network::pull(own, neighbours, [x, y]);
+        network::pull(self.travelling(), neighbours, [x, y]);
         let Self { rule, own, room, round, .. } = self;
         let mixed = rule.agreement.mix(own, [x, y], room);
         mixed.map_err(|variable| Self::diverged(*round, variable))?;

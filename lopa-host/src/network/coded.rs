@@ -5,7 +5,7 @@ use lopa_core::network::{Edge, NetworkError};
 use lopa_core::node::{NodeError, Scheme};
 use lopa_core::problem::{Dimensions, Problem};
 
-use super::{InProcess, Member, SimulatedNode, Vectors};
+use super::{InProcess, Member, Outbox, SimulatedNode, Vectors};
 
 /// A LoPA node of a simulation whose vectors travel in few bits.
 pub type CodedSimulatedNode<P> =
@@ -34,10 +34,10 @@ impl<P: Problem + Send + Sync> Member for CodedSimulatedNode<P> {
         self.node().lengths()
     }
 
-    fn send(&self, [x, y]: [&mut [i32]; 2]) -> usize {
+    fn send(&mut self, [x, y]: &mut Outbox<i32>) -> usize {
         self.changes(x, y);
         // Over lines each chunk of zeros is left out; here only a whole round of them, as silent as any other.
-        if self.is_opening() && x.iter().chain(&*y).any(|&number| number != 0) {
+        if self.is_opening() && x.iter().chain(&**y).any(|&number| number != 0) {
             return size_of::<f32>() * (x.len() + y.len());
         }
         bytes(self.codec().bits(), x) + bytes(self.codec().bits(), y)

@@ -36,8 +36,12 @@ pub trait Member: Send + Sync {
     /// The lengths of the vectors that travel to neighbours; the second is 0 if there is only one.
     fn lengths(&self) -> [usize; 2];
 
-    /// Writes what it sends to every neighbour, and returns how many bytes that is without frames.
-    fn send(&self, out: [&mut [Self::Sent]; 2]) -> usize;
+    /// Puts what it sends to every neighbour into `sent`, and returns how many bytes that is without frames. It may put its
+    /// own vectors there instead of copying them, and take that memory for new values.
+    fn send(&mut self, sent: &mut Outbox<Self::Sent>) -> usize;
+
+    /// Undoes [`Member::send`]: the round ends here.
+    fn take_back(&mut self, _sent: &mut Outbox<Self::Sent>) {}
 
     /// The other half of a round, from what the node itself and all its neighbours have sent.
     ///
@@ -57,12 +61,15 @@ pub trait Member: Send + Sync {
     }
 }
 
-/// What a node has sent in a round.
+/// What a node has sent in a round: x, and y if it travels.
+pub type Outbox<A> = [Box<[A]>; 2];
+
+/// The same, to read.
 pub type Vectors<'a, A> = [&'a [A]; 2];
 
 /// The pull of all neighbours, Σ_j w_ij (a_j - a), on each vector that travels, in the order of their numbers.
 pub(crate) fn pull<'a>(
-    own: Vectors<'a, f32>,
+    own: Vectors<'_, f32>,
     mut neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)>,
     pulls: [&mut [f32]; 2],
 ) {
@@ -80,11 +87,9 @@ pub(crate) fn pull<'a>(
     }
 }
 
-/// Writes vectors as they are, and returns their bytes.
-pub(crate) fn send(vectors: Vectors<'_, f32>, out: [&mut [f32]; 2]) -> usize {
-    let floats = vectors.iter().map(|vector| vector.len()).sum::<usize>();
-    out.into_iter().zip(vectors).for_each(|(out, vector)| out.copy_from_slice(vector));
-    size_of::<f32>() * floats
+/// The bytes of vectors that are sent as they are.
+pub(crate) fn bytes_of(sent: &Outbox<f32>) -> usize {
+    sent.iter().map(|vector| size_of_val(&**vector)).sum()
 }
 
 /// Nodes on a weighted graph, moving round by round.
@@ -96,14 +101,15 @@ pub struct InProcess<M: Member> {
     starts: Vec<usize>,
     /// The lengths of the vectors that travel, the same for all nodes.
     lengths: [usize; 2],
-    /// What each node has sent in this round, one node behind the other: nodes move at once, without waiting until all
-    /// others have read where they were.
-    sent: Vec<M::Sent>,
+    /// What each node has sent in this round: nodes move at once, without waiting until all others have read where they were.
+    sent: Vec<Outbox<M::Sent>>,
     /// The bytes that each node has sent to all its neighbours together, without frames.
     bytes: Vec<u64>,
     memory: PerThread<Memory<M::Scratch>>,
     /// The first node that diverged, and where: the network does not go on from there.
     failed: Option<NetworkError>,
+    /// Whether nodes have sent and not mixed yet.
+    mixing: bool,
 }
 
 impl<M: Member> InProcess<M> {
@@ -145,9 +151,10 @@ impl<M: Member> InProcess<M> {
         }
         let start = |node| edges.partition_point(|edge| (edge.node as usize) < node);
         let starts = (0..=nodes.len()).map(start).collect();
-        let sent = vec![M::Sent::zeroed(); (nodes.len() + strangers) * width(lengths)];
+        let place = || lengths.map(|len| vec![M::Sent::zeroed(); len].into_boxed_slice());
+        let sent = (0..nodes.len() + strangers).map(|_| place()).collect();
         let (bytes, memory) = (vec![0; nodes.len()], PerThread(Vec::new()));
-        Ok(Self { nodes, edges, starts, lengths, sent, bytes, memory, failed: None })
+        Ok(Self { nodes, edges, starts, lengths, sent, bytes, memory, failed: None, mixing: false })
     }
 
     /// One round of every node.
@@ -167,9 +174,10 @@ impl<M: Member> InProcess<M> {
                 nodes.iter().map(|node| of(node.dimensions())).max().unwrap_or(0)
             };
             let (inner, workspace) = (largest(|size| size.inner), largest(|size| size.workspace));
-            let pulls = width(self.lengths);
-            let memory =
-                || Memory { scratch: M::scratch(inner, workspace), pulls: vec![0.0; pulls] };
+            let memory = || Memory {
+                scratch: M::scratch(inner, workspace),
+                pulls: self.lengths.map(|len| vec![0.0; len]),
+            };
             self.memory.0.resize_with(threads, || Mutex::new(memory()));
         }
     }
@@ -181,19 +189,28 @@ impl<M: Member> InProcess<M> {
     pub(crate) fn compute(&mut self) -> Result<(), NetworkError> {
         self.failed.map_or(Ok(()), Err)?;
         self.prepare_threads();
-        let Self { nodes, starts, lengths, sent, bytes, memory, .. } = self;
-        let ([first, second], width) = (*lengths, width(*lengths));
-        let places = sent.par_chunks_mut(width).zip(&mut *bytes).enumerate();
+        let Self { nodes, starts, sent, bytes, memory, .. } = self;
+        let places = sent.par_iter_mut().zip(&mut *bytes).enumerate();
         let computed = nodes.par_iter_mut().zip(places).map(|(node, (number, (sent, bytes)))| {
             node.compute(&mut memory.own().scratch)?;
-            let (x, y) = sent.split_at_mut(first);
-            let own = node.send([x, &mut y[..second]]);
+            let own = node.send(sent);
             *bytes += own as u64 * (starts[number + 1] - starts[number]) as u64;
             Ok(())
         });
         let computed = first_error(computed);
-        self.failed = computed.err();
+        (self.failed, self.mixing) = (computed.err(), true);
+        if computed.is_err() {
+            self.take_back();
+        }
         computed
+    }
+
+    /// If nodes have sent and will not mix: every node has its variables again.
+    pub(crate) fn take_back(&mut self) {
+        if !std::mem::take(&mut self.mixing) {
+            return;
+        }
+        self.nodes.iter_mut().zip(&mut self.sent).for_each(|(node, sent)| node.take_back(sent));
     }
 
     /// The second half: every node mixes what it and its neighbours have sent.
@@ -201,34 +218,31 @@ impl<M: Member> InProcess<M> {
     /// # Errors
     /// Names the node that diverged: the one with the lowest number.
     pub(crate) fn mix(&mut self) -> Result<(), NetworkError> {
-        let Self { nodes, edges, starts, lengths, sent, memory, .. } = self;
-        let ([first, second], width) = (*lengths, width(*lengths));
+        let Self { nodes, edges, starts, sent, memory, .. } = self;
         let sent = |number: usize| {
-            let (x, y) = sent[number * width..][..width].split_at(first);
-            [x, &y[..second]]
+            let [x, y] = &sent[number];
+            [&**x, &**y]
         };
         let mixed = nodes.par_iter_mut().enumerate().map(|(number, node)| {
             let edges = edges[starts[number]..starts[number + 1]].iter();
             let neighbours = edges.map(|edge| (edge.weight, sent(edge.neighbour as usize)));
-            let pulls = &mut memory.own().pulls;
-            let (x, y) = pulls.split_at_mut(first);
-            node.mix(sent(number), neighbours, [x, &mut y[..second]])
+            let [x, y] = &mut memory.own().pulls;
+            node.mix(sent(number), neighbours, [x, y])
         });
         let mixed = first_error(mixed);
-        self.failed = mixed.err();
+        (self.failed, self.mixing) = (mixed.err(), false);
         mixed
     }
 
-    /// What a node sends in this round: all its vectors.
-    pub(crate) fn sent(&self, node: usize) -> &[M::Sent] {
-        let width = width(self.lengths);
-        &self.sent[node * width..][..width]
+    /// What a node sends in this round.
+    pub(crate) fn sent(&self, node: usize) -> &Outbox<M::Sent> {
+        &self.sent[node]
     }
 
-    /// Where to put what some strangers send in this round, one behind the other.
-    pub(crate) fn received_mut(&mut self, strangers: Range<usize>) -> &mut [M::Sent] {
-        let (width, nodes) = (width(self.lengths), self.nodes.len());
-        &mut self.sent[(nodes + strangers.start) * width..(nodes + strangers.end) * width]
+    /// Where to put what some strangers send in this round.
+    pub(crate) fn received_mut(&mut self, strangers: Range<usize>) -> &mut [Outbox<M::Sent>] {
+        let nodes = self.nodes.len();
+        &mut self.sent[nodes + strangers.start..nodes + strangers.end]
     }
 
     /// The bytes of everything that nodes have sent since they were joined, once per neighbour and without frames.
@@ -266,7 +280,7 @@ impl<M: Member> InProcess<M> {
 struct Memory<S> {
     scratch: S,
     /// The pull on the travelling vectors of the node that is mixed.
-    pulls: Vec<f32>,
+    pulls: [Vec<f32>; 2],
 }
 
 /// What each thread has for itself.
@@ -279,11 +293,6 @@ impl<T> PerThread<T> {
         let thread = rayon::current_thread_index().unwrap_or(0);
         self.0[thread % self.0.len()].lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How many numbers a node sends; at least one, because there are no chunks of none.
-fn width(lengths: [usize; 2]) -> usize {
-    lengths.iter().sum::<usize>().max(1)
 }
 
 /// The first of many results that is an error.

@@ -1,20 +1,16 @@
 //! LoPA's nodes on a host: the core's own, with vectors on the heap.
 
 use lopa_core::network::{Edge, NetworkError};
-use lopa_core::node::{Buffers, Config, Node, NodeError, Scheme, Scratch};
+use lopa_core::node::{Buffers, Config, Neighbour, Node, NodeError, Scheme, Scratch};
 use lopa_core::problem::{Dimensions, Problem};
 
-use super::{InProcess, Member, Vectors};
-use super::{pull, send};
+use super::{InProcess, Member, Outbox, Vectors, bytes_of};
 
 /// A LoPA node of a simulation.
 pub type SimulatedNode<P> = Node<P, Box<[f32]>, Box<[f32]>, Box<[f32]>>;
 
 /// A LoPA network in one process.
 pub type Simulation<P> = InProcess<SimulatedNode<P>>;
-
-/// How many elements are mixed at once: so few that they stay in the first cache from one neighbour to the next.
-const PART: usize = 512;
 
 impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
     type Scratch = Scratch<Box<[f32]>, Box<[f32]>>;
@@ -33,41 +29,30 @@ impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
     }
 
     fn lengths(&self) -> [usize; 2] {
-        travelling(self).map(<[f32]>::len)
+        let outer = self.state().x.len();
+        [outer, if self.scheme() == Scheme::GradientTracking { outer } else { 0 }]
     }
 
-    fn send(&self, out: [&mut [f32]; 2]) -> usize {
-        send(travelling(self), out)
+    fn send(&mut self, sent: &mut Outbox<f32>) -> usize {
+        let [x, y] = sent;
+        // Only refused if it diverged: then it sends nothing.
+        let handed_out = self.hand_out(x, y);
+        if handed_out.is_ok() { bytes_of(sent) } else { 0 }
+    }
+
+    fn take_back(&mut self, [x, y]: &mut Outbox<f32>) {
+        // Refused if it has not sent anything.
+        let _ = self.hand_out(x, y);
     }
 
     fn mix<'a>(
         &mut self,
         own: Vectors<'a, f32>,
         neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)> + Clone,
-        [x, y]: [&mut [f32]; 2],
+        _: [&mut [f32]; 2],
     ) -> Result<(), NodeError> {
-        let len = own[0].len();
-        for from in (0..len).step_by(PART) {
-            let part = from..len.min(from + PART);
-            let of = |vectors: Vectors<'a, f32>| {
-                vectors.map(|vector| vector.get(part.clone()).unwrap_or_default())
-            };
-            let neighbours = neighbours.clone().map(|(weight, theirs)| (weight, of(theirs)));
-            let [x, y] = [&mut *x, &mut *y].map(|pull| {
-                let end = pull.len().min(part.len());
-                &mut pull[..end]
-            });
-            pull(of(own), neighbours, [x, y]);
-            Self::mix(self, x, y)?;
-        }
-        Ok(())
+        self.mix_handed_out(own, neighbours.map(|(weight, [x, y])| Neighbour { weight, x, y }))
     }
-}
-
-/// The vectors of a node that travel to neighbours.
-fn travelling<P: Problem>(node: &SimulatedNode<P>) -> Vectors<'_, f32> {
-    let state = node.state();
-    [state.x, if node.scheme() == Scheme::GradientTracking { state.y } else { &[] }]
 }
 
 impl<P: Problem + Send + Sync> InProcess<SimulatedNode<P>> {

@@ -11,7 +11,7 @@ use super::{Border, Gone, Mesh, Split};
 use crate::algorithms::{
     Algorithm, NodeView, Participant, RestoreError, Sent, StepError, restore_all, save_all,
 };
-use crate::network::{InProcess, Member, Traffic};
+use crate::network::{InProcess, Member, Outbox, Traffic};
 
 /// A part of a network, and what connects it with the others.
 #[derive(Debug, Clone)]
@@ -95,6 +95,17 @@ impl<M: Member> Distributed<M> {
         if self.failed.is_none() {
             self.failed = self.own.compute().err().map(failure);
         }
+        let exchanged = self.exchange(round);
+        if exchanged.is_ok() && self.failed.is_none() {
+            self.failed = self.own.mix().err().map(failure);
+        }
+        self.own.take_back();
+        exchanged?;
+        self.failed.map_or(Ok(()), |failure| Err(NetworkError::from(failure).into()))
+    }
+
+    /// Sends what nodes of other parts read in this round, and receives what those here read, or that a node diverged.
+    fn exchange(&mut self, round: u64) -> Result<(), StepError> {
         for part in self.place.others() {
             if let Some(failure) = self.failed {
                 self.place.send(part, Word::Failed(failure), &[])?;
@@ -102,7 +113,9 @@ impl<M: Member> Distributed<M> {
             }
             self.buffer.clear();
             for node in &self.border.to[part] {
-                self.buffer.extend_from_slice(bytemuck::cast_slice(self.own.sent(*node)));
+                for vector in self.own.sent(*node) {
+                    self.buffer.extend_from_slice(bytemuck::cast_slice(vector));
+                }
             }
             self.place.send(part, Word::Vectors { round }, &self.buffer)?;
         }
@@ -112,20 +125,15 @@ impl<M: Member> Distributed<M> {
                 Some((Word::Failed(failure), _)) => self.fail(failure),
                 Some((Word::Vectors { round: theirs }, bytes)) if theirs == round => {
                     let slots = self.own.received_mut(self.border.from[part].clone());
-                    let slots: &mut [u8] = bytemuck::cast_slice_mut(slots);
-                    if slots.len() != bytes.len() {
+                    if !put(bytes, slots) {
                         return Err(Gone { part }.into());
                     }
-                    slots.copy_from_slice(bytes);
                 }
                 // It speaks another language: there is nothing to go on with.
                 _ => return Err(Gone { part }.into()),
             }
         }
-        if self.failed.is_none() {
-            self.failed = self.own.mix().err().map(failure);
-        }
-        self.failed.map_or(Ok(()), |failure| Err(NetworkError::from(failure).into()))
+        Ok(())
     }
 
     /// Where the nodes of another part are among the others. Only the first part has them, and its own come first.
@@ -137,6 +145,20 @@ impl<M: Member> Distributed<M> {
     fn fail(&mut self, failure: Failure) {
         self.failed = Some(self.failed.map_or(failure, |own| own.first(failure)));
     }
+}
+
+/// Puts bytes into all vectors, one behind the other. Changes nothing if they are not as many.
+fn put<A: bytemuck::Pod>(mut bytes: &[u8], slots: &mut [Outbox<A>]) -> bool {
+    let vectors = slots.iter().flatten().map(|vector| size_of_val(&**vector)).sum::<usize>();
+    if vectors != bytes.len() {
+        return false;
+    }
+    for vector in slots.iter_mut().flatten() {
+        let vector: &mut [u8] = bytemuck::cast_slice_mut(vector);
+        let own = bytes.split_off(..vector.len()).unwrap_or_default();
+        vector.copy_from_slice(own);
+    }
+    true
 }
 
 impl<P, M: Participant<P> + fmt::Debug> Algorithm<P> for Distributed<M> {
