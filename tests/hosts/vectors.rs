@@ -2,9 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use lopa_core::batch::Sampler;
+use lopa_core::node::{Config, Scheme};
 use lopa_core::problems::SharedLayer;
 use lopa_core::samples::{Features, Labels, Samples};
+use lopa_core::steps::StepSizes;
 use lopa_core::vector::limit_vectors;
+use lopa_host::network::Simulation;
+use lopa_host::quadratics::{QuadraticData, QuadraticRecipe};
+use lopa_host::topology::{Topology, Weights};
 use lopa_tests::benchmark::{self, IMAGE_SETTINGS, Measure, PIXEL_COUNT, Report, STEPS};
 use lopa_tests::hash::Hash;
 use lopa_tests::images::draw;
@@ -34,6 +40,7 @@ fn the_width_of_vectors_changes_no_bit() {
             benchmarks.iter().map(|&(name, run)| (name, run(steps).hash)).collect();
         hashes.push(("shared layer of images", layer_of_images(false)));
         assert_eq!(layer_of_images(true), layer_of_images(false), "with lists, {bits} bits");
+        hashes.push(("network in one process", network()));
         hashes
     });
     limit_vectors(u32::MAX);
@@ -45,6 +52,25 @@ fn the_width_of_vectors_changes_no_bit() {
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
         assert!(used.len() > 1, "only vectors of {used:?} bits were used");
     }
+}
+
+/// Five nodes in one process, whose vectors are mixed where they are.
+fn network() -> u64 {
+    let recipe = QuadraticRecipe::new(333, 3, 1.0, 7);
+    let data: Vec<QuadraticData> = (0..5).map(|node| recipe.node(node)).collect();
+    let problems = data.iter().map(|data| data.problem().unwrap());
+    let steps = StepSizes::new(0.1, 0.3, 0.3, 0.5, 0.5).unwrap();
+    let config = |node| Config { steps, sampler: Sampler::full(node) };
+    let edges = Weights::metropolis(&Topology::ring(5)).edges().to_vec();
+    let start = |n| vec![0.2; n];
+    let mut network =
+        Simulation::new(problems, Scheme::GradientTracking, edges, start, config).unwrap();
+    (0..20).for_each(|_| network.round().unwrap());
+    let mut hash = Hash::default();
+    for node in network.nodes() {
+        benchmark::variables(node.state()).into_iter().for_each(|variable| hash.floats(variable));
+    }
+    hash.value()
 }
 
 /// 784-9-10 with marks or with lists, batches of 70: one whole group of rows and a part.

@@ -306,3 +306,61 @@ fn first_error(
     // The left one is always that of the lower numbers.
     failed.reduce(|| None, Option::or).map_or(Ok(()), Err)
 }
+
+#[cfg(test)]
+mod tests {
+    use lopa_core::batch::Sampler;
+    use lopa_core::node::{Config, Scheme};
+    use lopa_core::steps::StepSizes;
+
+    use super::super::Simulation;
+    use super::*;
+    use crate::quadratics::{QuadraticData, QuadraticRecipe};
+    use crate::topology::{Topology, Weights};
+
+    /// Rounds until a node diverges whose β or α is far too large; returns where each node was before that round, where it is
+    /// after, and the error.
+    fn diverged(scheme: Scheme, alpha: f32, beta: f32) -> ([Vec<Vec<f32>>; 2], NetworkError) {
+        let recipe = QuadraticRecipe::new(200, 3, 1.0, 7);
+        let data: Vec<QuadraticData> = (0..4).map(|node| recipe.node(node)).collect();
+        let config = |node| {
+            let [alpha, beta] = if node == 1 { [alpha, beta] } else { [0.1, 0.3] };
+            let steps = StepSizes::new(alpha, beta, 0.3, 0.5, 0.5).unwrap();
+            Config { steps, sampler: Sampler::full(node) }
+        };
+        let problems = data.iter().map(|data| data.problem().unwrap());
+        let edges = Weights::metropolis(&Topology::ring(4)).edges().to_vec();
+        let mut network =
+            Simulation::new(problems, scheme, edges, |n| vec![0.2; n], config).unwrap();
+        loop {
+            let all = |network: &Simulation<_>| {
+                let of = network.nodes().iter().map(|node| node.state());
+                of.map(|state| [state.x, state.y].concat()).collect()
+            };
+            let before = all(&network);
+            if let Err(error) = network.round() {
+                assert_eq!(network.round(), Err(error), "it goes on");
+                return ([before, all(&network)], error);
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_keep_their_vectors_when_one_diverges_while_it_computes() {
+        for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
+            let ([before, after], error) = diverged(scheme, 0.1, 500.0);
+            assert!(matches!(error, NetworkError::Node { node: 1, .. }), "{error}");
+            assert_eq!(before, after);
+        }
+    }
+
+    #[test]
+    fn nodes_have_only_finite_values_when_one_diverges_while_it_mixes() {
+        for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
+            let ([before, after], error) = diverged(scheme, 1.0e30, 0.3);
+            assert!(matches!(error, NetworkError::Node { .. }), "{error}");
+            assert!(after.iter().flatten().all(|a| a.is_finite()));
+            assert_ne!(before, after, "no node has mixed");
+        }
+    }
+}
