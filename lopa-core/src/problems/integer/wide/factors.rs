@@ -32,24 +32,18 @@ impl Factors {
     /// Adds the sums of a piece to a vector. Even a sum of zero is added: it makes -0 to +0.
     #[inline(always)]
     pub(super) fn add_to(&self, out: &mut [f32], sums: [i32; PIECE]) {
-        const FEW: usize = 16;
-        let add = |out: &mut f32, sum: i32| *out += self.unit.float(sum.wrapping_sub(self.offset));
-        // A whole piece first, so that its sums stay in registers.
-        if let Some(out) = out.first_chunk_mut::<PIECE>() {
+        let add = |out: &mut [f32; PIECE]| {
             for i in 0..PIECE {
-                add(&mut out[i], sums[i]);
+                out[i] += self.unit.float(sums[i].wrapping_sub(self.offset));
             }
-            return;
+        };
+        if let Some(out) = out.first_chunk_mut() {
+            return add(out);
         }
-        let (few, rest) = out.as_chunks_mut::<FEW>();
-        for (out, sums) in few.iter_mut().zip(sums.as_chunks::<FEW>().0) {
-            for i in 0..FEW {
-                add(&mut out[i], sums[i]);
-            }
-        }
-        let from = few.len() * FEW;
-        for (out, &sum) in rest.iter_mut().zip(&sums[from..]) {
-            add(out, sum);
-        }
+        // As if it were whole: a compiler would gather the elements of a part one by one.
+        let mut whole = [0.0; PIECE];
+        whole[..out.len()].copy_from_slice(out);
+        add(&mut whole);
+        out.copy_from_slice(&whole[..out.len()]);
     }
 }
