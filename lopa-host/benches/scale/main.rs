@@ -194,7 +194,9 @@ fn measure(size: Size) -> Outcome<Cost> {
     }
     let time = (seconds() - began) / f64::from(rounds);
     let grown = resident().zip(before).map(|(now, before)| now.saturating_sub(before));
-    let resident = grown.filter(|&bytes| bytes > 0).map(|bytes| bytes as f64 / f64::from(nodes));
+    // Less is what the allocator had at hand, or had not.
+    let resident = grown.filter(|&bytes| bytes >= 1 << 20);
+    let resident = resident.map(|bytes| bytes as f64 / f64::from(nodes));
     Ok(Cost { microseconds: 1e6 * time / f64::from(nodes), resident })
 }
 
