@@ -40,7 +40,7 @@ pub trait Member: Send + Sync {
     /// own vectors there instead of copying them, and take that memory for new values.
     fn send(&mut self, sent: &mut Outbox<Self::Sent>) -> usize;
 
-    /// Undoes [`Member::send`]: the round ends here.
+    /// Undoes [`Member::send`], after which alone it is called: the round ends here.
     fn take_back(&mut self, _sent: &mut Outbox<Self::Sent>) {}
 
     /// The other half of a round, from what the node itself and all its neighbours have sent.
@@ -108,8 +108,8 @@ pub struct InProcess<M: Member> {
     memory: PerThread<Memory<M::Scratch>>,
     /// The first node that diverged, and where: the network does not go on from there.
     failed: Option<NetworkError>,
-    /// Whether nodes have sent and not mixed yet.
-    mixing: bool,
+    /// Which nodes have sent and not mixed yet.
+    out: Vec<bool>,
 }
 
 impl<M: Member> InProcess<M> {
@@ -153,8 +153,9 @@ impl<M: Member> InProcess<M> {
         let starts = (0..=nodes.len()).map(start).collect();
         let place = || lengths.map(|len| vec![M::Sent::zeroed(); len].into_boxed_slice());
         let sent = (0..nodes.len() + strangers).map(|_| place()).collect();
-        let (bytes, memory) = (vec![0; nodes.len()], PerThread(Vec::new()));
-        Ok(Self { nodes, edges, starts, lengths, sent, bytes, memory, failed: None, mixing: false })
+        let (bytes, out) = (vec![0; nodes.len()], vec![false; nodes.len()]);
+        let memory = PerThread(Vec::new());
+        Ok(Self { nodes, edges, starts, lengths, sent, bytes, memory, failed: None, out })
     }
 
     /// One round of every node.
@@ -182,35 +183,38 @@ impl<M: Member> InProcess<M> {
         }
     }
 
-    /// The first half of a round: every node computes, and writes what it sends.
+    /// The first half of a round: every node computes, and sends.
     ///
     /// # Errors
     /// Names the node that diverged: the one with the lowest number.
     pub(crate) fn compute(&mut self) -> Result<(), NetworkError> {
         self.failed.map_or(Ok(()), Err)?;
         self.prepare_threads();
-        let Self { nodes, starts, sent, bytes, memory, .. } = self;
-        let places = sent.par_iter_mut().zip(&mut *bytes).enumerate();
-        let computed = nodes.par_iter_mut().zip(places).map(|(node, (number, (sent, bytes)))| {
+        let Self { nodes, starts, sent, bytes, memory, out, .. } = self;
+        let places = sent.par_iter_mut().zip(&mut *bytes).zip(&mut *out).enumerate();
+        let computed = nodes.par_iter_mut().zip(places).map(|(node, (number, place))| {
+            let ((sent, bytes), out) = place;
             node.compute(&mut memory.own().scratch)?;
             let own = node.send(sent);
+            *out = true;
             *bytes += own as u64 * (starts[number + 1] - starts[number]) as u64;
             Ok(())
         });
         let computed = first_error(computed);
-        (self.failed, self.mixing) = (computed.err(), true);
+        self.failed = computed.err();
         if computed.is_err() {
             self.take_back();
         }
         computed
     }
 
-    /// If nodes have sent and will not mix: every node has its variables again.
+    /// Gives nodes that have sent and will not mix their variables back.
     pub(crate) fn take_back(&mut self) {
-        if !std::mem::take(&mut self.mixing) {
-            return;
+        for ((node, sent), out) in self.nodes.iter_mut().zip(&mut self.sent).zip(&mut self.out) {
+            if std::mem::take(out) {
+                node.take_back(sent);
+            }
         }
-        self.nodes.iter_mut().zip(&mut self.sent).for_each(|(node, sent)| node.take_back(sent));
     }
 
     /// The second half: every node mixes what it and its neighbours have sent.
@@ -230,7 +234,8 @@ impl<M: Member> InProcess<M> {
             node.mix(sent(number), neighbours, [x, y])
         });
         let mixed = first_error(mixed);
-        (self.failed, self.mixing) = (mixed.err(), false);
+        self.failed = mixed.err();
+        self.out.fill(false);
         mixed
     }
 
@@ -279,7 +284,7 @@ impl<M: Member> InProcess<M> {
 #[derive(Debug)]
 struct Memory<S> {
     scratch: S,
-    /// The pull on the travelling vectors of the node that is mixed.
+    /// For the pull on the travelling vectors of a node, if it is built before the node mixes.
     pulls: [Vec<f32>; 2],
 }
 
@@ -310,57 +315,91 @@ fn first_error(
 #[cfg(test)]
 mod tests {
     use lopa_core::batch::Sampler;
-    use lopa_core::node::{Config, Scheme};
+    use lopa_core::node::{Config, Neighbour, Scheme, State};
+    use lopa_core::problems::Quadratic;
     use lopa_core::steps::StepSizes;
 
-    use super::super::Simulation;
+    use super::super::{SimulatedNode, Simulation};
     use super::*;
     use crate::quadratics::{QuadraticData, QuadraticRecipe};
     use crate::topology::{Topology, Weights};
 
-    /// Rounds until a node diverges whose β or α is far too large; returns where each node was before that round, where it is
-    /// after, and the error.
-    fn diverged(scheme: Scheme, alpha: f32, beta: f32) -> ([Vec<Vec<f32>>; 2], NetworkError) {
+    fn data() -> Vec<QuadraticData> {
         let recipe = QuadraticRecipe::new(200, 3, 1.0, 7);
-        let data: Vec<QuadraticData> = (0..4).map(|node| recipe.node(node)).collect();
+        (0..4).map(|node| recipe.node(node)).collect()
+    }
+
+    /// A ring of four, of which node 1 has its own steps α and β.
+    fn ring(data: &[QuadraticData], scheme: Scheme, steps: [f32; 2]) -> Simulation<Quadratic<'_>> {
         let config = |node| {
-            let [alpha, beta] = if node == 1 { [alpha, beta] } else { [0.1, 0.3] };
+            let [alpha, beta] = if node == 1 { steps } else { [0.1, 0.3] };
             let steps = StepSizes::new(alpha, beta, 0.3, 0.5, 0.5).unwrap();
             Config { steps, sampler: Sampler::full(node) }
         };
         let problems = data.iter().map(|data| data.problem().unwrap());
         let edges = Weights::metropolis(&Topology::ring(4)).edges().to_vec();
-        let mut network =
-            Simulation::new(problems, scheme, edges, |n| vec![0.2; n], config).unwrap();
-        loop {
-            let all = |network: &Simulation<_>| {
-                let of = network.nodes().iter().map(|node| node.state());
-                of.map(|state| [state.x, state.y].concat()).collect()
-            };
-            let before = all(&network);
-            if let Err(error) = network.round() {
-                assert_eq!(network.round(), Err(error), "it goes on");
-                return ([before, all(&network)], error);
-            }
-        }
+        Simulation::new(problems, scheme, edges, |n| vec![0.2; n], config).unwrap()
     }
+
+    /// The bits of x and y of every node.
+    fn vectors<'a>(
+        nodes: impl IntoIterator<Item = &'a SimulatedNode<Quadratic<'a>>>,
+    ) -> Vec<Vec<u32>> {
+        let bits =
+            |state: State<'_>| [state.x, state.y].concat().into_iter().map(f32::to_bits).collect();
+        nodes.into_iter().map(|node| bits(node.state())).collect()
+    }
+
+    const SCHEMES: [Scheme; 2] = [Scheme::LocalGradient, Scheme::GradientTracking];
 
     #[test]
     fn nodes_keep_their_vectors_when_one_diverges_while_it_computes() {
-        for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
-            let ([before, after], error) = diverged(scheme, 0.1, 500.0);
+        let data = data();
+        for scheme in SCHEMES {
+            let mut network = ring(&data, scheme, [0.1, 500.0]);
+            let (before, error) = loop {
+                let before = vectors(network.nodes());
+                if let Err(error) = network.round() {
+                    break (before, error);
+                }
+            };
             assert!(matches!(error, NetworkError::Node { node: 1, .. }), "{error}");
-            assert_eq!(before, after);
+            assert_eq!(vectors(network.nodes()), before);
+            assert_eq!(network.round(), Err(error), "it goes on");
+            assert_eq!(vectors(network.nodes()), before);
+            // Those that have computed refuse to do so again, and have nothing to take back.
+            network.nodes_mut();
+            assert!(matches!(network.round(), Err(NetworkError::Node { node: 0, .. })));
+            assert_eq!(vectors(network.nodes()), before);
         }
     }
 
     #[test]
-    fn nodes_have_only_finite_values_when_one_diverges_while_it_mixes() {
-        for scheme in [Scheme::LocalGradient, Scheme::GradientTracking] {
-            let ([before, after], error) = diverged(scheme, 1.0e30, 0.3);
-            assert!(matches!(error, NetworkError::Node { .. }), "{error}");
-            assert!(after.iter().flatten().all(|a| a.is_finite()));
-            assert_ne!(before, after, "no node has mixed");
+    fn nodes_mix_as_if_alone_until_one_diverges() {
+        let data = data();
+        for scheme in SCHEMES {
+            let mut network = ring(&data, scheme, [1.0e30, 0.3]);
+            let mut alone = ring(&data, scheme, [1.0e30, 0.3]).into_nodes();
+            let edges = network.edges.clone();
+            let mut scratch = SimulatedNode::<Quadratic<'_>>::scratch(3, 0);
+            loop {
+                alone.iter_mut().for_each(|node| node.compute(&mut scratch).unwrap());
+                let sent = alone.clone();
+                for (number, node) in alone.iter_mut().enumerate() {
+                    let own = edges.iter().filter(|edge| edge.node as usize == number);
+                    // One of them diverges in the end.
+                    let _ = node.mix_with(own.map(|edge| {
+                        let State { x, y, .. } = sent[edge.neighbour as usize].state();
+                        Neighbour { weight: edge.weight, x, y }
+                    }));
+                }
+                let round = network.round();
+                assert_eq!(vectors(network.nodes()), vectors(&alone));
+                if let Err(error) = round {
+                    assert!(matches!(error, NetworkError::Node { .. }), "{error}");
+                    break;
+                }
+            }
         }
     }
 }

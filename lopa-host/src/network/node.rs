@@ -41,7 +41,7 @@ impl<P: Problem + Send + Sync> Member for SimulatedNode<P> {
     }
 
     fn take_back(&mut self, [x, y]: &mut Outbox<f32>) {
-        // Refused if it has not sent anything.
+        // It has just been handed out, and nothing happened since.
         let _ = self.hand_out(x, y);
     }
 

@@ -1,15 +1,27 @@
 //! Networks in parts, each in a thread of its own: their bits, and what happens when one is lost.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use super::{Gone, Mesh, Place, Split};
+use lopa_core::batch::Sampler;
+use lopa_core::network::NetworkError;
+use lopa_core::node::{Config, Divergence, NodeError, Scheme, Variable};
+use lopa_core::problems::Quadratic;
+use lopa_core::steps::StepSizes;
+
+use super::message::{self, Failure, Word};
+use super::{Distributed, Gone, Mesh, Place, Split};
+use crate::algorithms::Algorithm;
 use crate::config::Experiment;
 use crate::locked::locked;
+use crate::network::Simulation;
+use crate::quadratics::{QuadraticData, QuadraticRecipe};
 use crate::record::Record;
 use crate::report::Outputs;
 use crate::run::{Options, Prepared, RunError, follow};
+use crate::topology::Topology;
 
 const STEPS: &str = "alpha = 0.1\nbeta = 0.1\nlambda = 0.1\ngamma = 0.3\ntau = 0.5";
 
@@ -207,6 +219,61 @@ fn a_worker_that_is_lost_ends_the_run_with_a_checkpoint_to_resume_from() {
         });
         assert_eq!(resumed.1, single.1);
         assert!(resumed.0 == single.0, "bits after {messages} messages");
+    }
+}
+
+/// A mesh that says what is written here, and then breaks.
+#[derive(Debug)]
+struct Script(Mutex<VecDeque<Vec<u8>>>);
+
+impl Mesh for Script {
+    fn send(&self, _: usize, _: Vec<u8>) -> Result<(), Gone> {
+        Ok(())
+    }
+
+    fn receive(&self, from: usize) -> Result<Vec<u8>, Gone> {
+        locked(&self.0).pop_front().ok_or(Gone { part: from })
+    }
+}
+
+#[test]
+fn nodes_have_their_vectors_again_when_another_part_ends_a_round() {
+    let recipe = QuadraticRecipe::new(40, 3, 1.0, 7);
+    let data: Vec<QuadraticData> = (0..4).map(|node| recipe.node(node)).collect();
+    let steps = StepSizes::new(0.1, 0.3, 0.3, 0.5, 0.5).unwrap();
+    let config = |node| Config { steps, sampler: Sampler::full(node) };
+    let edges = Topology::ring(4).metropolis();
+    let divergence = Divergence { round: 2, variable: Variable::Inner };
+    let error = NetworkError::Node { node: 0, error: NodeError::Diverged(divergence) };
+    let failed = message::write(Word::Failed(Failure::new(error, 2, 2)), &[]);
+    for (scheme, vectors) in [(Scheme::LocalGradient, 1), (Scheme::GradientTracking, 2)] {
+        for last in [None, Some(&failed)] {
+            // Two nodes elsewhere, which stay at zero.
+            let bytes = vec![0; 2 * vectors * 40 * size_of::<f32>()];
+            let round = |round| message::write(Word::Vectors { round }, &bytes);
+            let script = [round(0), round(1)].into_iter().chain(last.cloned()).collect();
+            let mesh = Arc::new(Script(Mutex::new(script)));
+            let place = Place { split: Split::new(4, 2).unwrap(), part: 0, mesh };
+            let problems = data.iter().map(|data| data.problem().unwrap());
+            let all = Simulation::new(problems, scheme, edges.clone(), |n| vec![0.2; n], config);
+            let joined = Distributed::join(all.unwrap().into_nodes(), &edges, place).unwrap();
+            let mut network: Box<dyn Algorithm<Quadratic<'_>> + '_> = Box::new(joined);
+            network.step().unwrap();
+            network.step().unwrap();
+            let bits = |network: &dyn Algorithm<Quadratic<'_>>| {
+                let both = |a: &[f32], b: &[f32]| {
+                    a.iter().chain(b).map(|a| a.to_bits()).collect::<Vec<_>>()
+                };
+                let nodes = network.nodes();
+                nodes[..2].iter().map(|node| both(node.x, node.y.unwrap())).collect::<Vec<_>>()
+            };
+            let before = bits(&*network);
+            network.step().unwrap_err();
+            assert_eq!(bits(&*network), before, "{scheme:?}, {last:?}");
+            // Again, although nothing was sent since.
+            network.step().unwrap_err();
+            assert_eq!(bits(&*network), before, "{scheme:?}, {last:?}");
+        }
     }
 }
 
