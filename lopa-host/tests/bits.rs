@@ -8,10 +8,11 @@ use lopa_core::batch::Sampler;
 use lopa_core::codec::{BLOCK, Block, Codec, CodedNeighbour, Grid, Share};
 use lopa_core::draw::{Draws, Purpose};
 use lopa_core::network::NetworkError;
-use lopa_core::node::{Config, Neighbour, NodeError, Scheme};
+use lopa_core::node::{Config, NodeError, Scheme};
 use lopa_core::problem::{Dimensions, Problem};
 use lopa_core::problems::Quadratic;
 use lopa_core::steps::StepSizes;
+use lopa_core::vector::add_gap;
 use lopa_host::config::{Experiment, LinksTable};
 use lopa_host::network::{
     CodedSimulatedNode, CodedSimulation, InProcess, Member, Outbox, SimulatedNode, Simulation,
@@ -182,7 +183,7 @@ impl<P: Problem + Send + Sync> Member for Rounding<P> {
     fn send(&mut self, [x, y]: &mut Outbox<f32>) -> usize {
         let state = self.0.state();
         x.copy_from_slice(state.x);
-        y.copy_from_slice(state.y);
+        y.copy_from_slice(&state.y[..y.len()]);
         let direction = self.1.direction(self.0.config().steps.alpha());
         for (vector, grid) in [(x, self.1.outer()), (y, direction)] {
             for block in vector.chunks_mut(BLOCK) {
@@ -198,11 +199,17 @@ impl<P: Problem + Send + Sync> Member for Rounding<P> {
 
     fn mix<'a>(
         &mut self,
-        _: Vectors<'a, f32>,
+        own: Vectors<'a, f32>,
         neighbours: impl Iterator<Item = (f32, Vectors<'a, f32>)> + Clone,
-        _: [&mut [f32]; 2],
+        mut gaps: [&mut [f32]; 2],
     ) -> Result<(), NodeError> {
-        self.0.mix_with(neighbours.map(|(weight, [x, y])| Neighbour { weight, x, y }))
+        gaps.iter_mut().for_each(|gap| gap.fill(0.0));
+        for (weight, theirs) in neighbours {
+            for ((gap, theirs), own) in gaps.iter_mut().zip(theirs).zip(own) {
+                add_gap(gap, weight, theirs, own);
+            }
+        }
+        self.0.mix(gaps[0], gaps[1])
     }
 }
 
