@@ -111,28 +111,24 @@ impl<'t, I: Iterator<Item = Neighbour<'t>> + Clone> Mix<'_, '_, I> {
         Ok(())
     }
 
-    /// What is left of a vector if a part does not stay finite: as without handing out, the elements of an end are mixed one
-    /// by one, and those that follow stay where they were.
+    /// Stops in a part that does not stay finite. As without handing out, a whole part stays where it was, a shorter one is
+    /// mixed element by element up to the first that fails, and all after that stays where it was.
     #[cold]
     fn stop(&mut self, part: Range<usize>) -> Result<(), Variable> {
-        let mut at = part.start;
-        let mut stopped = self.few(part.clone());
-        if part.len() < FEW {
-            while at < part.end {
-                stopped = self.few(at..at + 1);
-                if stopped.is_err() {
-                    break;
+        let step = if part.len() < FEW { 1 } else { FEW };
+        for at in part.step_by(step) {
+            let mixed = self.few(at..at + step);
+            if mixed.is_err() {
+                let tracking = self.is_tracking();
+                let [x, y] = &mut self.out;
+                x[at..].copy_from_slice(&self.own[0][at..]);
+                if tracking {
+                    y[at..].copy_from_slice(&self.own[1][at..]);
                 }
-                at += 1;
+                return mixed;
             }
         }
-        let tracking = self.is_tracking();
-        let [x, y] = &mut self.out;
-        x[at..].copy_from_slice(&self.own[0][at..]);
-        if tracking {
-            y[at..].copy_from_slice(&self.own[1][at..]);
-        }
-        stopped
+        Ok(())
     }
 
     /// At most [`FEW`] elements, unless one of them would not be finite: then nothing is written.
@@ -258,7 +254,7 @@ mod tests {
     /// Numbers between -1 and 1, others for every seed.
     fn numbers(seed: u64, len: usize) -> Vec<f32> {
         let mut stream = Draws { seed, node: 0 }.stream(0, Purpose::custom(1));
-        (0..len).map(|_| (stream.next() >> 8) as f32 / 8_388_608.0 - 1.0).collect()
+        (0..len).map(|_| stream.signed_unit()).collect()
     }
 
     /// Two equal nodes with n = `len`, which have computed in their second round.

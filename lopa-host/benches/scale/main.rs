@@ -194,7 +194,7 @@ fn measure(size: Size) -> Outcome<Cost> {
     }
     let time = (seconds() - began) / f64::from(rounds);
     let grown = resident().zip(before).map(|(now, before)| now.saturating_sub(before));
-    // Less is what the allocator had at hand, or had not.
+    // Smaller growth depends on what the allocator happened to have at hand.
     let resident = grown.filter(|&bytes| bytes >= 1 << 20);
     let resident = resident.map(|bytes| bytes as f64 / f64::from(nodes));
     Ok(Cost { microseconds: 1e6 * time / f64::from(nodes), resident })

@@ -322,7 +322,7 @@ mod tests {
     use super::super::{SimulatedNode, Simulation};
     use super::*;
     use crate::quadratics::{QuadraticData, QuadraticRecipe};
-    use crate::topology::{Topology, Weights};
+    use crate::topology::Topology;
 
     fn data() -> Vec<QuadraticData> {
         let recipe = QuadraticRecipe::new(200, 3, 1.0, 7);
@@ -337,7 +337,7 @@ mod tests {
             Config { steps, sampler: Sampler::full(node) }
         };
         let problems = data.iter().map(|data| data.problem().unwrap());
-        let edges = Weights::metropolis(&Topology::ring(4)).edges().to_vec();
+        let edges = Topology::ring(4).metropolis();
         Simulation::new(problems, scheme, edges, |n| vec![0.2; n], config).unwrap()
     }
 
