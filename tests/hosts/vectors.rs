@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use lopa_core::batch::Sampler;
 use lopa_core::node::{Config, Scheme};
+use lopa_core::problem::Problem;
 use lopa_core::problems::SharedLayer;
 use lopa_core::samples::{Features, Labels, Samples};
 use lopa_core::steps::StepSizes;
 use lopa_core::vector::limit_vectors;
+use lopa_host::data::synthetic::Recipe;
 use lopa_host::network::Simulation;
 use lopa_host::quadratics::{QuadraticData, QuadraticRecipe};
-use lopa_host::topology::{Topology, Weights};
+use lopa_host::topology::Topology;
 use lopa_tests::benchmark::{self, IMAGE_SETTINGS, Measure, PIXEL_COUNT, Report, STEPS};
 use lopa_tests::hash::Hash;
 use lopa_tests::images::draw;
@@ -40,7 +42,9 @@ fn the_width_of_vectors_changes_no_bit() {
             benchmarks.iter().map(|&(name, run)| (name, run(steps).hash)).collect();
         hashes.push(("shared layer of images", layer_of_images(false)));
         assert_eq!(layer_of_images(true), layer_of_images(false), "with lists, {bits} bits");
-        hashes.push(("network in one process", network()));
+        hashes.push(("network in one process", quadratics()));
+        hashes.push(("three features", short_rows(3)));
+        hashes.push(("sixteen features", short_rows(16)));
         hashes
     });
     limit_vectors(u32::MAX);
@@ -55,13 +59,27 @@ fn the_width_of_vectors_changes_no_bit() {
 }
 
 /// Five nodes in one process, whose vectors are mixed where they are.
-fn network() -> u64 {
+fn quadratics() -> u64 {
     let recipe = QuadraticRecipe::new(333, 3, 1.0, 7);
     let data: Vec<QuadraticData> = (0..5).map(|node| recipe.node(node)).collect();
-    let problems = data.iter().map(|data| data.problem().unwrap());
+    network(data.iter().map(|data| data.problem().unwrap()), Sampler::full)
+}
+
+/// Rows that fit one vector, in batches that take one block of sixteen rows and a part of another.
+fn short_rows(features: usize) -> u64 {
+    let recipe = Recipe { features, relevant: 2, samples: 20, alike: false, seed: 5 };
+    let shards = recipe.shards(5);
+    let sampler = |node| Sampler::drawn(5, node, 21.try_into().unwrap());
+    network(shards.iter().map(|shard| shard.logistic().unwrap()), sampler)
+}
+
+fn network<P: Problem + Send + Sync>(
+    problems: impl Iterator<Item = P>,
+    sampler: impl Fn(u32) -> Sampler,
+) -> u64 {
     let steps = StepSizes::new(0.1, 0.3, 0.3, 0.5, 0.5).unwrap();
-    let config = |node| Config { steps, sampler: Sampler::full(node) };
-    let edges = Weights::metropolis(&Topology::ring(5)).edges().to_vec();
+    let config = |node| Config { steps, sampler: sampler(node) };
+    let edges = Topology::ring(5).metropolis();
     let start = |n| vec![0.2; n];
     let mut network =
         Simulation::new(problems, Scheme::GradientTracking, edges, start, config).unwrap();

@@ -41,10 +41,10 @@ impl Column {
 /// A part of a row.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-pub(super) struct Chunk(pub(super) [f32; LANES]);
+pub(crate) struct Chunk(pub(crate) [f32; LANES]);
 
 impl Chunk {
-    pub(super) const ZERO: Self = Self([0.0; LANES]);
+    pub(crate) const ZERO: Self = Self([0.0; LANES]);
 }
 
 /// At most [`ROWS`] rows of floats. Chunks that are zero are left out: they would add +0 or -0 to sums that are never -0,

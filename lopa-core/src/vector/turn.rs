@@ -1,4 +1,4 @@
-//! Rows become columns, in the registers of a host.
+//! Lanes change places in the registers of a host: rows become columns, or sums.
 
 use super::LANES;
 use crate::widest::Simd;
@@ -36,11 +36,9 @@ fn turn_block<S: Simd>(simd: S, rows: &mut [S::f32s; LANES]) {
     macro_rules! swap {
         ($by:literal: $($row:literal)*) => {
             if $by < S::F32_LANES {
-                let low = low_half(simd, $by);
                 $(if $row + $by < S::F32_LANES {
                     let (a, b) = (rows[$row], rows[$row + $by]);
-                    rows[$row] = simd.select_f32s(low, a, simd.rotate_right_f32s(b, $by));
-                    rows[$row + $by] = simd.select_f32s(low, simd.rotate_left_f32s(a, $by), b);
+                    (rows[$row], rows[$row + $by]) = swapped(simd, $by, a, b);
                 })*
             }
         };
@@ -52,12 +50,55 @@ fn turn_block<S: Simd>(simd: S, rows: &mut [S::f32s; LANES]) {
     swap!(1: 0 2 4 6 8 10 12 14);
 }
 
+/// The sum of the lanes of each of the first [`F32_LANES`](Simd::F32_LANES) rows, in the lane with the row's number. As in
+/// [`add_lanes`](super::add_lanes), lanes that are furthest apart are added first.
+// Rows are added two at a time, because after each step half of the lanes of a row are free.
+#[inline(always)]
+pub(crate) fn add_across<S: Simd>(simd: S, mut rows: [S::f32s; LANES]) -> S::f32s {
+    macro_rules! add {
+        ($by:literal: $($row:literal)*) => {
+            if $by < S::F32_LANES {
+                $(
+                    let (a, b) = swapped(simd, $by, rows[$row], rows[$row + $by]);
+                    rows[$row] = simd.add_f32s(a, b);
+                )*
+            }
+        };
+    }
+    add!(8: 0 1 2 3 4 5 6 7);
+    add!(4: 0 1 2 3);
+    add!(2: 0 1);
+    add!(1: 0);
+    rows[0]
+}
+
+/// Exchanges the lanes of `a` whose number has the bit `by` for those of `b` whose number does not have it.
+#[inline(always)]
+fn swapped<S: Simd>(simd: S, by: usize, a: S::f32s, b: S::f32s) -> (S::f32s, S::f32s) {
+    let low = low_half(simd, by as u32);
+    let first = simd.select_f32s(low, a, simd.rotate_right_f32s(b, by));
+    let second = simd.select_f32s(low, simd.rotate_left_f32s(a, by), b);
+    (first, second)
+}
+
 /// The lanes without a bit in their number.
 #[inline(always)]
 fn low_half<S: Simd>(simd: S, bit: u32) -> S::m32s {
+    let bits = simd.and_u32s(numbers::<S>(0), simd.splat_u32s(bit));
+    simd.equal_u32s(bits, simd.splat_u32s(0))
+}
+
+/// The lanes of a chunk before lane `end`, in one part of it.
+#[inline(always)]
+pub(crate) fn before<S: Simd>(simd: S, end: usize, part: usize) -> S::m32s {
+    simd.less_than_u32s(numbers::<S>(part), simd.splat_u32s(end as u32))
+}
+
+/// The numbers of a chunk's lanes, in one part of it.
+#[inline(always)]
+fn numbers<S: Simd>(part: usize) -> S::u32s {
     const NUMBERS: [u32; LANES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-    let numbers = bytemuck::cast_slice::<u32, S::u32s>(&NUMBERS)[0];
-    simd.equal_u32s(simd.and_u32s(numbers, simd.splat_u32s(bit)), simd.splat_u32s(0))
+    bytemuck::cast_slice(&NUMBERS)[part]
 }
 
 #[cfg(test)]

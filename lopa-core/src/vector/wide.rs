@@ -282,7 +282,7 @@ pub(crate) fn add_rows<T: Copy>(
 
 /// One step of every lane, for one factor.
 #[inline(always)]
-pub(crate) fn add_scaled(mut sums: [f32; LANES], factor: f32, a: [f32; LANES]) -> [f32; LANES] {
+fn add_scaled(mut sums: [f32; LANES], factor: f32, a: [f32; LANES]) -> [f32; LANES] {
     for i in 0..LANES {
         sums[i] += factor * a[i];
     }
@@ -371,11 +371,7 @@ fn set<T: Copy, const N: usize>(
 /// One step of every lane. A function of its own, so that it becomes one vector operation before the loops around it are
 /// unrolled.
 #[inline(always)]
-pub(crate) fn add_products(
-    mut lanes: [f32; LANES],
-    a: [f32; LANES],
-    b: [f32; LANES],
-) -> [f32; LANES] {
+fn add_products(mut lanes: [f32; LANES], a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
     for i in 0..LANES {
         lanes[i] += a[i] * b[i];
     }

@@ -4,10 +4,12 @@ use core::marker::PhantomData;
 
 use super::Factor;
 use crate::batch::Batch;
-use crate::samples::{BLOCK, Samples};
-use crate::vector::wide::{add_products, add_scaled, padded};
-use crate::vector::{LANES, add_lanes};
-use crate::widest::{self, Work};
+use crate::samples::Samples;
+use crate::vector::LANES;
+use crate::vector::matrix::{Chunk, parts, parts_mut};
+use crate::vector::turn::add_across;
+use crate::vector::wide::padded;
+use crate::widest::{self, Simd, WithSimd};
 
 /// As [`add_rows`](super::add_rows), for [short](Samples::is_short) rows, and with the same bits.
 pub(super) fn add_rows<F: Factor<V>, const V: usize>(
@@ -17,7 +19,7 @@ pub(super) fn add_rows<F: Factor<V>, const V: usize>(
     share: f32,
     out: &mut [f32],
 ) {
-    widest::run(AddRows { samples, batch, vectors, share, out, factor: PhantomData::<F> });
+    widest::run_with(AddRows { samples, batch, vectors, share, out, factor: PhantomData::<F> });
 }
 
 struct AddRows<'a, F, const V: usize> {
@@ -29,44 +31,88 @@ struct AddRows<'a, F, const V: usize> {
     factor: PhantomData<F>,
 }
 
-impl<F: Factor<V>, const V: usize> Work for AddRows<'_, F, V> {
+impl<F: Factor<V>, const V: usize> WithSimd for AddRows<'_, F, V> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { samples, batch, vectors, share, out, .. } = self;
         let width = samples.width();
         let scale = samples.common_scale();
-        let mut long = [[0.0; LANES]; V];
+        let mut long = [Chunk::ZERO; V];
         for v in 0..V {
-            long[v] = padded(vectors[v].get(..width).unwrap_or(vectors[v]), |a| a);
+            long[v].0 = padded(vectors[v].get(..width).unwrap_or(vectors[v]), |a| a);
         }
-        let mut sums = padded(out.get(..width).unwrap_or(out), |a| a);
+        let mut sums = Chunk(padded(out.get(..width).unwrap_or(out), |a| a));
         let mut indices = batch.indices();
+        // Places that a batch does not fill are computed too, and not used: they hold zeros, or rows of the round before.
+        let mut rows = [Chunk::ZERO; LANES];
         while indices.len() > 0 {
-            // What is left of them without rows is computed too, and not used.
-            let mut rows = [[0.0; LANES]; BLOCK];
-            let (mut labels, mut count) = ([0.0; BLOCK], 0);
-            for index in indices.by_ref().take(BLOCK) {
+            let (mut labels, mut count) = ([0.0; LANES], 0);
+            for index in indices.by_ref().take(LANES) {
                 // A row beyond the end adds nothing.
-                if let Some(row) = samples.short_row(index) {
-                    (rows[count], labels[count]) = (row, samples.label(index));
+                if samples.read_short(simd, index, &mut rows[count]) {
+                    labels[count] = samples.label(index);
                     count += 1;
                 }
             }
-            let mut products = [[0.0; V]; BLOCK];
-            for b in 0..BLOCK {
-                for v in 0..V {
-                    let lanes = add_products([0.0; LANES], rows[b], long[v]);
-                    products[b][v] = scale * add_lanes(lanes, LANES);
+            let mut products = [[0.0; V]; LANES];
+            for v in 0..V {
+                let own = dots(simd, &rows, &long[v]);
+                for b in 0..LANES {
+                    products[b][v] = scale * own[b];
                 }
             }
-            let factors = F::of(products, labels);
-            for (row, factor) in rows.into_iter().zip(factors).take(count) {
-                sums = add_scaled(sums, factor * share * scale, row);
+            let mut factors = F::of(products, labels);
+            for factor in &mut factors {
+                *factor = *factor * share * scale;
             }
+            add_scaled(simd, &mut sums, &rows[..count], &factors);
         }
-        out.iter_mut().zip(sums).take(width).for_each(|(out, sum)| *out = sum);
+        out.iter_mut().zip(sums.0).take(width).for_each(|(out, sum)| *out = sum);
+    }
+}
+
+/// The scalar product of each row with a vector, as [`reduce`](crate::vector::reduce) computes it.
+#[inline(always)]
+fn dots<S: Simd>(simd: S, rows: &[Chunk; LANES], vector: &Chunk) -> [f32; LANES] {
+    let zero = simd.splat_f32s(0.0);
+    let mut dots = Chunk::ZERO;
+    for (dots, rows) in parts_mut::<S>(&mut dots.0).iter_mut().zip(rows.chunks_exact(S::F32_LANES))
+    {
+        let mut lanes = [zero; LANES];
+        for (lanes, row) in lanes.iter_mut().zip(rows) {
+            let mut own = [zero; LANES];
+            for (own, (&a, &b)) in
+                own.iter_mut().zip(parts::<S>(&row.0).iter().zip(parts::<S>(&vector.0)))
+            {
+                *own = simd.add_f32s(zero, simd.mul_f32s(a, b));
+            }
+            // Lanes at least a vector apart are added first: whole vectors to whole vectors.
+            let mut count = LANES / S::F32_LANES;
+            while count > 1 {
+                count /= 2;
+                for i in 0..count {
+                    own[i] = simd.add_f32s(own[i], own[i + count]);
+                }
+            }
+            [*lanes, ..] = own;
+        }
+        *dots = add_across(simd, lanes);
+    }
+    dots.0
+}
+
+/// `sums += factor * row` for one row after the other.
+#[inline(always)]
+fn add_scaled<S: Simd>(simd: S, sums: &mut Chunk, rows: &[Chunk], factors: &[f32; LANES]) {
+    for (part, sums) in parts_mut::<S>(&mut sums.0).iter_mut().enumerate() {
+        let mut own = *sums;
+        for (row, &factor) in rows.iter().zip(factors) {
+            let product = simd.mul_f32s(simd.splat_f32s(factor), parts::<S>(&row.0)[part]);
+            own = simd.add_f32s(own, product);
+        }
+        *sums = own;
     }
 }
 
@@ -78,13 +124,17 @@ mod tests {
     use crate::draw::Purpose;
     use crate::problems::linear::LinearLoss;
     use crate::samples::{Features, Labels};
+    use crate::vector::limit_vectors;
 
     const ROWS: usize = 9;
 
     #[test]
     fn short_rows_have_the_bits_of_samples_one_by_one() {
         let labels = [0, 1, 1, 0, 1, 0, 0, 1, 1];
-        for width in 1..=LANES {
+        for (bits, width) in
+            [128, 256, 512].into_iter().flat_map(|bits| (1..=LANES).map(move |width| (bits, width)))
+        {
+            limit_vectors(bits);
             let bytes: Vec<u8> = (0..ROWS * width).map(|i| (i * 89 % 251) as u8).collect();
             let signed: Vec<i8> = bytes.iter().map(|&b| b as i8).collect();
             let floats: Vec<f32> = bytes.iter().map(|&b| f32::from(b) * 0.31 - 9.7).collect();
@@ -103,6 +153,7 @@ mod tests {
                 }
             }
         }
+        limit_vectors(u32::MAX);
     }
 
     fn assert_same(samples: &Samples<'_>, batch: &Batch) {
