@@ -1,8 +1,9 @@
-//! A connection that is slow, and breaks on request.
+//! A connection that is slow, and breaks once.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -12,25 +13,26 @@ const DELAY: Duration = Duration::from_millis(20);
 /// Passes connections on to another address, each byte later than it came.
 pub struct Proxy {
     address: String,
-    /// Every connection there was.
-    lines: Arc<Mutex<Vec<TcpStream>>>,
+    lines: Arc<AtomicUsize>,
 }
 
 impl Proxy {
-    pub fn new(to: String) -> Self {
+    /// The first connection breaks after so many bytes in one direction.
+    pub fn new(to: String, most: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let lines: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
-        let all = Arc::clone(&lines);
+        let lines = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&lines);
         thread::spawn(move || {
+            let mut most = most;
             for line in listener.incoming().flatten() {
                 // One that is not there yet is dialled again by whoever wants it.
                 let Ok(other) = TcpStream::connect(&to) else { continue };
-                let ends = [&line, &other].map(|end| end.try_clone().unwrap());
-                all.lock().unwrap().push(line.try_clone().unwrap());
-                let [a, b] = ends;
-                thread::spawn(move || pass(line, b));
-                thread::spawn(move || pass(other, a));
+                let [a, b] = [&line, &other].map(|end| end.try_clone().unwrap());
+                count.fetch_add(1, Ordering::Relaxed);
+                thread::spawn(move || pass(line, b, most));
+                thread::spawn(move || pass(other, a, most));
+                most = usize::MAX;
             }
         });
         Self { address, lines }
@@ -42,23 +44,19 @@ impl Proxy {
 
     /// How many connections there were.
     pub fn lines(&self) -> usize {
-        self.lines.lock().unwrap().len()
-    }
-
-    /// Breaks all connections.
-    pub fn cut(&self) {
-        let lines = self.lines.lock().unwrap();
-        lines.iter().for_each(|line| drop(line.shutdown(Shutdown::Both)));
+        self.lines.load(Ordering::Relaxed)
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream) {
+/// Passes on at most so many bytes.
+fn pass(mut from: TcpStream, mut to: TcpStream, mut most: usize) {
     let mut bytes = [0; 4_096];
     while let Ok(len @ 1..) = from.read(&mut bytes) {
         thread::sleep(DELAY);
-        if to.write_all(&bytes[..len]).is_err() {
+        if len > most || to.write_all(&bytes[..len]).is_err() {
             break;
         }
+        most -= len;
     }
     let _ = to.shutdown(Shutdown::Both);
     let _ = from.shutdown(Shutdown::Both);
