@@ -3,11 +3,17 @@
 //! No state is kept from one round to the next, so any draw of any node can be recomputed later, on another machine,
 //! without replaying the run.
 
+#[cfg(feature = "simd")]
+mod lanes;
+
 use core::convert::Infallible;
 use core::num::NonZeroU32;
 
 use rand_core::{Rng, SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro128PlusPlus;
+
+#[cfg(feature = "simd")]
+pub use lanes::Lanes;
 
 /// What a draw is for. Different purposes give independent streams.
 ///
@@ -65,13 +71,18 @@ impl Draws {
     /// The stream of random numbers for one purpose in one round.
     #[must_use]
     pub fn stream(self, round: u64, purpose: Purpose) -> Stream {
+        let [low, high] = self.key(round, purpose);
+        let mut seed = [0; 16];
+        seed[..8].copy_from_slice(&low.to_le_bytes());
+        seed[8..].copy_from_slice(&high.to_le_bytes());
+        Stream(Xoshiro128PlusPlus::from_seed(seed))
+    }
+
+    /// What a stream begins from: never zero in both halves, which the generator would replace.
+    fn key(self, round: u64, purpose: Purpose) -> [u64; 2] {
         let who = (u64::from(self.node) << 32) | u64::from(purpose.0);
         let key = scramble(scramble(scramble(self.seed) ^ who) ^ round);
-        let mut seed = [0; 16];
-        let (low, high) = seed.split_at_mut(8);
-        low.copy_from_slice(&key.to_le_bytes());
-        high.copy_from_slice(&scramble(key).to_le_bytes());
-        Stream(Xoshiro128PlusPlus::from_seed(seed))
+        [key, scramble(key)]
     }
 }
 
@@ -81,6 +92,11 @@ fn scramble(a: u64) -> u64 {
     let a = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let a = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     a ^ (a >> 31)
+}
+
+#[inline(always)]
+fn unit(bits: u32) -> f32 {
+    (bits >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
 /// A stream of random numbers; also a generator for the crates that build on [`rand_core`].
@@ -111,7 +127,7 @@ impl Stream {
     /// A float in [0, 1), a multiple of 2^-24.
     #[inline]
     pub fn unit(&mut self) -> f32 {
-        (self.next() >> 8) as f32 * (1.0 / 16_777_216.0)
+        unit(self.next())
     }
 
     /// A float in [-1, 1), a multiple of 2^-23.

@@ -45,6 +45,8 @@ const _: () = {
     formatted::<codec::Share>();
     formatted::<codec::Words<'_>>();
     formatted::<draw::Draws>();
+    #[cfg(feature = "simd")]
+    formatted::<draw::Lanes<16>>();
     formatted::<draw::Purpose>();
     formatted::<draw::Stream>();
     formatted::<epoch::Epoch>();

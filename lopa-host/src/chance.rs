@@ -70,12 +70,6 @@ fn normal(stream: &mut Stream) -> f64 {
     }
 }
 
-/// Roughly a standard normal number: the sum of twelve uniform ones has variance one. Not [`normal`], because synthetic
-/// data must keep its bits.
-pub(crate) fn rough_normal(stream: &mut Stream) -> f32 {
-    (0..12).map(|_| stream.unit()).sum::<f32>() - 6.0
-}
-
 fn wide(stream: &mut Stream) -> u64 {
     (u64::from(stream.next()) << 32) | u64::from(stream.next())
 }

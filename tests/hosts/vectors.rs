@@ -68,9 +68,10 @@ fn quadratics() -> u64 {
 /// Rows that fit one vector, in batches that take one block of sixteen rows and a part of another.
 fn short_rows(features: usize) -> u64 {
     let recipe = Recipe { features, relevant: 2, samples: 20, alike: false, seed: 5 };
-    let shards = recipe.shards(5);
+    // Sixteen nodes draw together.
+    let shards = recipe.shards(16);
     let sampler = |node| Sampler::drawn(5, node, 21.try_into().unwrap());
-    network(shards.iter().map(|shard| shard.logistic().unwrap()), sampler)
+    network(shards[..5].iter().map(|shard| shard.logistic().unwrap()), sampler)
 }
 
 fn network<P: Problem + Send + Sync>(

@@ -4,13 +4,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lopa_core::draw::{Draws, Purpose};
+use lopa_core::draw::{Draws, Lanes, Purpose};
 use rayon::prelude::*;
 
 use super::shard::Shard;
 use super::table::{Class, Table, Targets, Values};
-use crate::chance::rough_normal;
 use crate::purposes;
+
+/// How many nodes draw together: what fits into the widest vectors.
+const TOGETHER: usize = 16;
 
 /// What to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +31,15 @@ pub struct Recipe {
 
 impl Recipe {
     /// The shard of one node. Nodes agree on which features matter, not on how.
+    ///
+    /// ```
+    /// use lopa_host::data::synthetic::Recipe;
+    /// let recipe = Recipe { features: 6, relevant: 2, samples: 20, alike: false, seed: 5 };
+    /// assert_eq!(recipe.shards(20)[3], recipe.shard(3));
+    /// ```
     #[must_use]
     pub fn shard(&self, node: u32) -> Shard {
-        self.shard_with(node, &Self::classes())
+        self.group([node], &Self::classes()).swap_remove(0)
     }
 
     /// The shards of the first `nodes` nodes.
@@ -43,41 +51,67 @@ impl Recipe {
     /// The shards of some nodes.
     #[must_use]
     pub fn shards_of(&self, nodes: Range<u32>) -> Vec<Shard> {
-        let classes = Self::classes();
-        nodes.into_par_iter().map(|node| self.shard_with(node, &classes)).collect()
+        let (classes, nodes) = (Self::classes(), nodes.collect::<Vec<u32>>());
+        let (groups, rest) = nodes.as_chunks::<TOGETHER>();
+        let groups = groups.par_iter().flat_map_iter(|nodes| self.group(*nodes, &classes));
+        let rest = rest.par_iter().flat_map_iter(|node| self.group([*node], &classes));
+        groups.chain(rest).collect()
     }
 
     fn classes() -> Arc<[Class]> {
         Arc::new([Class::new(-1, "-1"), Class::new(1, "+1")])
     }
 
-    fn shard_with(&self, node: u32, classes: &Arc<[Class]>) -> Shard {
-        let draws = Draws { seed: self.seed, node };
-        let owner = if self.alike { u32::MAX } else { node };
-        let mut truth = Draws { seed: self.seed, node: owner }.stream(0, purposes::SYNTHETIC_TRUTH);
-        let weights: Vec<f32> = (0..self.relevant.min(self.features))
-            .map(|_| if truth.unit() < 0.5 { -1.0 } else { 1.0 } * (1.0 + truth.unit()))
-            .collect();
-        let table = |samples: usize, part: Purpose| {
-            let mut stream = draws.stream(0, part);
-            let mut features = Vec::with_capacity(samples * self.features);
-            let mut labels = Vec::with_capacity(samples);
+    /// The shards of nodes that draw in step.
+    fn group<const N: usize>(&self, nodes: [u32; N], classes: &Arc<[Class]>) -> Vec<Shard> {
+        let truths = nodes.map(|node| self.truth(node));
+        let tables = |samples: usize, part: Purpose| {
+            let mut lanes = Lanes::new(nodes.map(|node| self.draws(node)), 0, part);
+            let (mut sums, mut chances) = (vec![[0.0; N]; self.features], [[0.0; N]]);
+            let room =
+                || (Vec::with_capacity(samples * self.features), Vec::with_capacity(samples));
+            let mut drawn = nodes.map(|_| room());
             for _ in 0..samples {
-                let at = features.len();
-                features.extend((0..self.features).map(|_| rough_normal(&mut stream)));
-                let margin = lopa_core::vector::dot(&features[at..], &weights);
-                let chance = lopa_core::math::sigmoid(2.0 * margin);
-                labels.push(u8::from(stream.unit() < chance));
+                // Roughly standard normal: the sum of twelve uniform numbers has variance one.
+                lanes.sum_units(12, &mut sums);
+                lanes.sum_units(1, &mut chances);
+                for (lane, (features, labels)) in drawn.iter_mut().enumerate() {
+                    let at = features.len();
+                    features.extend(sums.iter().map(|sums| sums[lane] - 6.0));
+                    let margin = lopa_core::vector::dot(&features[at..], &truths[lane]);
+                    let chance = lopa_core::math::sigmoid(2.0 * margin);
+                    labels.push(u8::from(chances[0][lane] < chance));
+                }
             }
-            let (values, targets) = (Values::Floats(features), Targets::Class(labels));
-            Table::trusted(values, self.features, targets, Arc::clone(classes))
+            drawn.map(|(features, labels)| {
+                let (values, targets) = (Values::Floats(features), Targets::Class(labels));
+                Table::trusted(values, self.features, targets, Arc::clone(classes))
+            })
         };
-        Shard {
-            train: table(self.samples, purposes::SYNTHETIC_TRAIN),
-            validation: table(self.samples, purposes::SYNTHETIC_VALIDATION),
-            test: Some(Arc::new(table(10 * self.samples, purposes::SYNTHETIC_TEST))),
+        let train = tables(self.samples, purposes::SYNTHETIC_TRAIN);
+        let validation = tables(self.samples, purposes::SYNTHETIC_VALIDATION);
+        let test = tables(10 * self.samples, purposes::SYNTHETIC_TEST);
+        let parts = train.into_iter().zip(validation).zip(test);
+        let shard = |((train, validation), test)| Shard {
+            train,
+            validation,
+            test: Some(Arc::new(test)),
             standard: None,
-        }
+        };
+        parts.map(shard).collect()
+    }
+
+    /// How a node's labels depend on the features that matter.
+    fn truth(&self, node: u32) -> Vec<f32> {
+        let owner = if self.alike { u32::MAX } else { node };
+        let mut truth = self.draws(owner).stream(0, purposes::SYNTHETIC_TRUTH);
+        (0..self.relevant.min(self.features))
+            .map(|_| if truth.unit() < 0.5 { -1.0 } else { 1.0 } * (1.0 + truth.unit()))
+            .collect()
+    }
+
+    const fn draws(&self, node: u32) -> Draws {
+        Draws { seed: self.seed, node }
     }
 }
 
@@ -94,7 +128,12 @@ mod tests {
         assert_ne!(shard.train, shard.validation);
         assert_eq!(shard.test.as_ref().unwrap().len(), 200);
         assert!(shard.logistic().is_ok());
-        assert_eq!(recipe.shards(5)[3], shard);
+        // In whatever company.
+        for (first, nodes) in [(0, 5), (1, 16), (0, 40)] {
+            let shards = recipe.shards_of(first..first + nodes);
+            assert_eq!(shards.len(), nodes as usize);
+            assert!((first..).zip(&shards).all(|(node, own)| *own == recipe.shard(node)));
+        }
         // Nodes that are alike have other samples of the same kind.
         let alike = Recipe { alike: true, ..recipe };
         assert_ne!(alike.shard(3).train, alike.shard(4).train);

@@ -5,6 +5,7 @@ use std::ops::Range;
 use lopa_core::problem::ProblemError;
 use lopa_core::problems::{AnyProblem, Logistic, Meta, Ridge, SharedLayer};
 use lopa_core::samples::LabelKind;
+use rayon::prelude::*;
 
 use super::{RunError, input};
 use crate::config::{Experiment, ProblemTable};
@@ -109,16 +110,16 @@ impl Material {
     /// The samples of every node; none for quadratics.
     pub(crate) fn samples(&self) -> Result<Vec<NodeSamples<'_>>, RunError> {
         let Self::Samples(shards, kind) = self else { return Ok(Vec::new()) };
-        let mut samples = Vec::new();
-        for shard in shards {
+        // Every number is looked at, so on all cores; of several errors, the one of the first node is reported.
+        let samples = shards.par_iter().map(|shard| {
             let test = shard.test.as_ref().map(|test| test.samples(*kind)).transpose();
-            samples.push(NodeSamples {
+            Ok(NodeSamples {
                 train: shard.train.samples(*kind).map_err(input)?,
                 validation: shard.validation.samples(*kind).map_err(input)?,
                 test: test.map_err(input)?,
-            });
-        }
-        Ok(samples)
+            })
+        });
+        samples.collect::<Vec<Result<_, RunError>>>().into_iter().collect()
     }
 
     /// The samples that nodes learn from, as chips read them; none for quadratics.
