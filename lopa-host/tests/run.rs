@@ -1,8 +1,12 @@
 //! `lopa run`: its files, divergence, paths and threads.
 
 use std::fs;
+#[cfg(unix)]
+use std::os::{fd::OwnedFd, unix::net::UnixDatagram};
 use std::path::Path;
 use std::process::Output;
+#[cfg(unix)]
+use std::process::{Command, Stdio};
 
 use crate::common::{NETWORK, lopa, network, said};
 
@@ -10,6 +14,32 @@ use crate::common::{NETWORK, lopa, network, said};
 fn run(dir: &Path, text: &str) -> Output {
     fs::write(dir.join("network.toml"), text).unwrap();
     lopa(dir, &["run", "network.toml", "--out", "results"])
+}
+
+/// Otherwise the lines of several nodes on one terminal would mix, and who waits for a line could take a part for the whole.
+#[cfg(unix)]
+#[test]
+fn a_message_is_printed_in_one_piece() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("net.toml"), NETWORK).unwrap();
+    for (words, start) in [
+        (&["run", "net.toml", "--out", "out", "--live", "127.0.0.1:0"][..], "live: http://"),
+        (&["run", "missing.toml", "--out", "out"], "lopa: cannot read missing.toml"),
+    ] {
+        // A message of such a socket is what was written at once.
+        let (read, write) = UnixDatagram::pair().unwrap();
+        // Too many would be lost, not waited for.
+        write.set_nonblocking(true).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lopa"));
+        command.current_dir(dir.path()).args(words).stdout(Stdio::null());
+        command.stderr(OwnedFd::from(write)).status().unwrap();
+        read.set_nonblocking(true).unwrap();
+        let mut bytes = [0; 10_000];
+        let length = read.recv(&mut bytes).unwrap();
+        let piece = String::from_utf8_lossy(&bytes[..length]);
+        assert!(piece.starts_with(start) && piece.ends_with('\n'), "{piece}");
+        assert!(read.recv(&mut bytes).is_err(), "nothing else");
+    }
 }
 
 #[test]

@@ -252,9 +252,10 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Prints a line to standard error. A failure to print it is ignored.
+/// Prints a line to standard error, in one piece: other programs may print there too, or read it meanwhile. A failure to
+/// print it is ignored.
 pub(crate) fn tell(line: impl fmt::Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Writes a text to standard output. The reader may stop early, as `head` does.

@@ -30,10 +30,13 @@ impl Running {
         Self { child, errors }
     }
 
-    /// What it has printed so far, and its messages.
+    /// What it has printed so far, and its messages: whole lines, for it may be in the middle of one.
     pub fn said(&self) -> String {
-        let printed = fs::read_to_string(self.errors.with_extension("printed")).unwrap();
-        printed + &fs::read_to_string(&self.errors).unwrap()
+        let whole = |path: &Path| {
+            let text = fs::read_to_string(path).unwrap();
+            text.rsplit_once('\n').map(|(lines, _)| format!("{lines}\n")).unwrap_or_default()
+        };
+        whole(&self.errors.with_extension("printed")) + &whole(&self.errors)
     }
 
     /// Waits until what it has said is as wanted.
