@@ -63,15 +63,18 @@ fn loopback() -> [String; 2] {
     [(); 2].map(|()| format!("127.0.0.1:{}", free_port()))
 }
 
-/// The four nodes as processes.
+/// A node as a process.
+fn node(dir: &Path, node: u32, silence: &str) -> Running {
+    let [id, line, state] =
+        [node.to_string(), format!("unix:line-{node}"), format!("state-{node}")];
+    let words = ["node", "net.toml", "--id", &id, "--listen", &line, "--silence", silence];
+    let words = [&words[..], &["--state", &state]].concat();
+    Running::start(dir, &format!("node-{node}"), &[], &words)
+}
+
+/// All four.
 fn nodes(dir: &Path, silence: &str) -> [Running; 4] {
-    [0, 1, 2, 3].map(|node: u32| {
-        let [id, line, state] =
-            [node.to_string(), format!("unix:line-{node}"), format!("state-{node}")];
-        let words = ["node", "net.toml", "--id", &id, "--listen", &line, "--silence", silence];
-        let words = [&words[..], &["--state", &state]].concat();
-        Running::start(dir, &format!("node-{node}"), &[], &words)
-    })
+    [0, 1, 2, 3].map(|number| node(dir, number, silence))
 }
 
 /// A gateway, which writes what its nodes have learned into a folder with its name.
@@ -428,6 +431,29 @@ fn nodes_join_by_themselves() {
     simulate(dir.path(), "net.toml", "run");
     let of = |name: &str| states(&dir.path().join(name).join("state.json"));
     assert_eq!([of("out-0"), of("out-1"), of("out-2")].concat(), of("run"));
+}
+
+#[test]
+fn a_line_that_is_not_there_is_waited_for_until_ctrl_c() {
+    let dir = tempfile::tempdir().unwrap();
+    let addresses = loopback();
+    let addresses = addresses.each_ref().map(String::as_str);
+    fs::write(dir.path().join("net.toml"), file(&network(&[]), "", addresses, "")).unwrap();
+    let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
+    attic.wait_until(|said| said.contains("waiting: cannot open unix:line-0: "));
+    // One that comes is taken, and the next one is waited for.
+    let _node = node(dir.path(), 0, LONG);
+    attic.wait_until(|said| said.contains("waiting: cannot open unix:line-1: "));
+    attic.signal("INT");
+    assert_eq!(attic.status(), Some(1));
+    let said = attic.said();
+    assert!(
+        said.contains("stopped before all boards were there: node 1: cannot open unix:line-1"),
+        "{said}"
+    );
+    let waited: Vec<&str> = said.lines().filter(|line| line.starts_with("waiting")).collect();
+    assert!(waited.windows(2).all(|lines| lines[0] != lines[1]), "said again: {said}");
+    assert!(!dir.path().join("attic/state.json").exists());
 }
 
 #[test]

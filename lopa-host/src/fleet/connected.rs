@@ -22,9 +22,6 @@ pub const BAUD_WITHOUT_BLOB: u32 = 115_200;
 /// How long a board is asked at another rate than the one it should have.
 const BRIEF: Duration = Duration::from_secs(3);
 
-/// How long a gateway waits for sockets and serial servers when it starts.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// How a port is written.
 const EXAMPLE: &str = "[[fleet.node]], with id and port, such as port = \"/dev/ttyACM0\"";
 
@@ -53,7 +50,7 @@ type Opener = Box<dyn FnMut(&Port, u32) -> Result<Stream, PortError> + Send>;
 
 /// Opens a port that should be there.
 fn at_once(port: &Port, baud: u32) -> Result<Stream, PortError> {
-    port.open(baud, Duration::ZERO)
+    port.open(baud, |_, _| false)
 }
 
 /// A board's port.
@@ -121,7 +118,8 @@ impl Connected {
     }
 
     /// Opens the ports of the nodes of a gateway; `faults` happen to frames that its nodes receive. Sockets and serial
-    /// servers that are not there yet are waited for.
+    /// servers that are not there yet are tried again for as long as `wait` says, which gets the error and the time since the
+    /// port's first try.
     ///
     /// # Errors
     /// Names the port that does not open.
@@ -129,11 +127,12 @@ impl Connected {
         experiment: &Experiment,
         site: &Site,
         (faults, seed): (Faults, u64),
+        mut wait: impl FnMut(&PortError, Duration) -> bool + Send + 'static,
     ) -> Result<Self, ConnectError> {
         let routes = site.routes(experiment.network.nodes);
         let switch = Switchboard::new(routes, faults, seed, site.seal);
         let baud = experiment.links.clone().unwrap_or_default().baud;
-        let patiently = |port: &Port, baud| port.open(baud, PATIENCE);
+        let patiently = move |port: &Port, baud| port.open(baud, &mut wait);
         let mut own = Self::new(switch, patiently, baud, true);
         own.plug(experiment, site.own.nodes.iter().copied())?;
         // Lines that close later are opened again while the others are in use, so without a wait.

@@ -206,7 +206,7 @@ impl Emulated {
         let emulator = Emulator::start(&own, &board, &image, &cords, &self.more)?;
         let open = |name: String| {
             let port = Port::Unix(own.join(name));
-            port.open(0, PATIENCE).map_err(|error| {
+            port.open(0, |_, waited| waited < PATIENCE).map_err(|error| {
                 let log = emulator.log();
                 FleetError::Port { node, error, log }
             })

@@ -133,33 +133,52 @@ impl Stream {
 
 impl Port {
     /// Opens it, at `baud` bits per second if it is a serial port; a serial server has its own setting for that. A socket or
-    /// a server that is not there yet is waited for.
+    /// a server that is not there yet is tried again for as long as `wait` says, which gets the error and the time since the
+    /// first try. One try takes up to three seconds for each address of a server's name.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("line-0");
+    /// # let board = std::os::unix::net::UnixListener::bind(&path)?;
+    /// let port: lopa_host::fleet::Port = format!("unix:{}", path.display()).parse()?;
+    /// let line = port.open(0, |_, waited| waited < Duration::from_secs(5))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// Says why not, after `patience`.
-    pub fn open(&self, baud: u32, patience: Duration) -> Result<Stream, PortError> {
-        let wrong = |error| PortError::Open { port: self.clone(), error };
-        match self {
-            Self::Serial(name) => {
-                let port = serialport::new(name, baud).timeout(BREATH).open();
-                let reader = port.map_err(|error| wrong(error.into()))?;
-                let writer = reader.try_clone().map_err(|error| wrong(error.into()))?;
-                Ok(Stream::new(reader, writer))
+    /// Says why not, once `wait` has said no.
+    pub fn open(
+        &self,
+        baud: u32,
+        mut wait: impl FnMut(&PortError, Duration) -> bool,
+    ) -> Result<Stream, PortError> {
+        let start = Instant::now();
+        loop {
+            let (opened, again) = match self {
+                Self::Serial(name) => (serial(name, baud), None),
+                Self::Unix(path) => {
+                    let opened = UnixStream::connect(path).and_then(offered::unix);
+                    (opened, Some(Duration::from_millis(10)))
+                }
+                Self::Tcp(address) => (address.open(), Some(tcp::AGAIN)),
+            };
+            let error = match opened {
+                Ok(stream) => return Ok(stream),
+                Err(error) => PortError::Open { port: self.clone(), error },
+            };
+            match again {
+                Some(again) if wait(&error, start.elapsed()) => std::thread::sleep(again),
+                _ => return Err(error),
             }
-            Self::Unix(path) => {
-                let start = Instant::now();
-                let stream = loop {
-                    match UnixStream::connect(path) {
-                        Ok(stream) => break stream,
-                        Err(error) if start.elapsed() >= patience => return Err(wrong(error)),
-                        Err(_) => std::thread::sleep(Duration::from_millis(10)),
-                    }
-                };
-                offered::unix(stream).map_err(wrong)
-            }
-            Self::Tcp(address) => address.open(patience).map_err(wrong),
         }
     }
+}
+
+fn serial(name: &str, baud: u32) -> io::Result<Stream> {
+    let reader = serialport::new(name, baud).timeout(BREATH).open()?;
+    let writer = reader.try_clone()?;
+    Ok(Stream::new(reader, writer))
 }
 
 /// Whether an error only means that nothing happened for a while.

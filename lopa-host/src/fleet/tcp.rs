@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::offered;
 use super::port::{PortError, Stream};
@@ -12,7 +12,7 @@ use super::port::{PortError, Stream};
 /// A host that does not answer for this long is not reached: a firewall drops packets, or nothing is there.
 const ANSWER: Duration = Duration::from_secs(3);
 /// How long to wait before a connection that was refused is tried again.
-const AGAIN: Duration = Duration::from_millis(100);
+pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
 /// The address of a line behind a network: `HOST:PORT`, `[::1]:PORT` for an IPv6 address in numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,17 +45,9 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Connects, again and again until `patience` is over.
-    pub(super) fn open(&self, patience: Duration) -> io::Result<Stream> {
-        let start = Instant::now();
-        let stream = loop {
-            match self.connect() {
-                Ok(stream) => break stream,
-                Err(error) if start.elapsed() >= patience => return Err(error),
-                Err(_) => std::thread::sleep(AGAIN),
-            }
-        };
-        offered::tcp(stream)
+    /// Connects.
+    pub(super) fn open(&self) -> io::Result<Stream> {
+        self.connect().and_then(offered::tcp)
     }
 
     /// Listens there.
@@ -145,7 +137,7 @@ mod tests {
     #[test]
     fn both_directions_of_a_line_carry_bytes() {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut line = port(server.local_addr().unwrap()).open(0, Duration::ZERO).unwrap();
+        let mut line = port(server.local_addr().unwrap()).open(0, |_, _| false).unwrap();
         let mut board = server.accept().unwrap().0;
         line.writer.write_all(b"request").unwrap();
         let mut bytes = [0; 7];
@@ -164,7 +156,7 @@ mod tests {
     #[test]
     fn a_server_that_starts_later_is_waited_for() {
         let at = free();
-        let opened = std::thread::spawn(move || port(at).open(0, Duration::MAX).map(drop));
+        let opened = std::thread::spawn(move || port(at).open(0, |_, _| true).map(drop));
         let server = TcpListener::bind(at).unwrap();
         server.accept().unwrap();
         opened.join().unwrap().unwrap();
@@ -173,12 +165,12 @@ mod tests {
     #[test]
     fn what_does_not_open_comes_with_a_way_out() {
         let nothing: Port = "tcp:127.0.0.1:1".parse().unwrap();
-        let error = nothing.open(0, Duration::ZERO).unwrap_err().to_string();
+        let error = nothing.open(0, |_, _| false).unwrap_err().to_string();
         assert!(error.contains("cannot open tcp:127.0.0.1:1: "), "{error}");
         assert!(error.contains("is the serial server running"), "{error}");
         // A name that no resolver may know (RFC 6761).
         let unknown: Port = "tcp:attic.invalid:4000".parse().unwrap();
-        let error = unknown.open(0, Duration::ZERO).unwrap_err().to_string();
+        let error = unknown.open(0, |_, _| false).unwrap_err().to_string();
         assert!(error.contains("no address for attic.invalid"), "{error}");
         assert!(error.contains("check the name"), "{error}");
         let late = PortError::Open { port: unknown, error: ErrorKind::TimedOut.into() }.to_string();

@@ -10,7 +10,9 @@ use lopa_core::blob::Wiring;
 use lopa_core::wire::Status;
 use lopa_host::config::Experiment;
 use lopa_host::fleet::gateway::{Boards, GatewayError, Joined, Site};
-use lopa_host::fleet::{Client, Connected, Emulated, Layout, Silence, Switchboard, patient};
+use lopa_host::fleet::{
+    Client, Connected, Emulated, Layout, PortError, Silence, Switchboard, patient,
+};
 use lopa_host::live::Phase;
 use lopa_host::meeting::MeetingError;
 use lopa_host::model::Model;
@@ -30,6 +32,8 @@ use crate::command::{Failure, complete, inputs, interrupts, print, refuse_inputs
 const RESULTS: [&str; 2] = ["state.json", Model::FILE];
 /// How often the status of boards is requested.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long nothing is said about a line that is waited for.
+const SOON: Duration = Duration::from_secs(1);
 /// Seconds before a silent neighbour is given up, where boards are not real: those have their own times.
 pub(super) const SILENCE: f64 = 10.0;
 
@@ -122,7 +126,7 @@ impl GatewayCommand {
         let mut duties = self.service.duties(&self.file, prepared.as_ref(), &site)?;
         let stop = interrupts()?;
         let Some(prepared) = prepared.as_ref().filter(|_| self.emulate) else {
-            let mut boards = Connected::open_site(&experiment, &site, self.service.faults())?;
+            let mut boards = self.service.open(&experiment, &site, &duties, stop)?;
             return self.service.run(&experiment, &site, &mut boards, &mut duties, stop);
         };
         let silence = Duration::from_secs_f64(self.silence.unwrap_or(SILENCE));
@@ -186,7 +190,7 @@ impl Duties<'_> {
 }
 
 impl Service {
-    pub(super) fn faults(&self) -> (Faults, u64) {
+    fn faults(&self) -> (Faults, u64) {
         let (drop, corrupt) = (self.drop.unwrap_or(0.0), self.corrupt.unwrap_or(0.0));
         (Faults { drop, corrupt, ..Faults::NONE }, 1)
     }
@@ -215,6 +219,32 @@ impl Service {
         Ok(Duties {
             target: outputs.map(|outputs| (prepared, outputs)),
             follow: Follow::site(prepared, file, &self.live, site)?,
+        })
+    }
+
+    /// Opens the ports of the nodes here, and says which one is waited for.
+    pub(super) fn open(
+        &self,
+        experiment: &Experiment,
+        site: &Site,
+        duties: &Duties<'_>,
+        stop: &'static AtomicBool,
+    ) -> Result<Connected, Failure> {
+        let mut told = String::new();
+        let wait = move |error: &PortError, waited: Duration| {
+            let error = error.to_string();
+            if waited >= SOON && told != error {
+                tell(format_args!("waiting: {error}; Ctrl-C stops it"));
+                told = error;
+            }
+            !stop.load(Ordering::Relaxed)
+        };
+        Connected::open_site(experiment, site, self.faults(), wait).map_err(|error| {
+            if stop.load(Ordering::Relaxed) {
+                duties.stop();
+                return Failure::run(format!("stopped before all boards were there: {error}"));
+            }
+            error.into()
         })
     }
 

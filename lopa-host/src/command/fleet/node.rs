@@ -11,9 +11,7 @@ use lopa_core::blob::Wiring;
 use lopa_host::chips::{Form, Limits, Loaded, VALUES, blobs};
 use lopa_host::config::{Experiment, FleetNode};
 use lopa_host::fleet::gateway::{GatewayError, Site};
-use lopa_host::fleet::{
-    Connected, Doing, KeptError, Port, PortError, Process, ProcessError, patient,
-};
+use lopa_host::fleet::{Doing, KeptError, Port, PortError, Process, ProcessError, patient};
 use lopa_host::meeting::MeetingError;
 use lopa_host::run::{Prepared, seal};
 
@@ -180,11 +178,10 @@ impl NodeCommand {
                 }
                 ran
             });
-            let faults = self.service.faults();
-            let served = Connected::open_site(&experiment, &site, faults).map_err(Failure::from);
-            let served = served.and_then(|mut boards| {
-                self.service.run(&experiment, &site, &mut boards, &mut duties, stop)
-            });
+            let served =
+                self.service.open(&experiment, &site, &duties, stop).and_then(|mut boards| {
+                    self.service.run(&experiment, &site, &mut boards, &mut duties, stop)
+                });
             left.store(true, Ordering::Relaxed);
             match runs.join() {
                 Ok(Err(error)) => Err(error.into()),

@@ -6,7 +6,6 @@ mod tools;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use lopa_host::chips::Board;
@@ -83,7 +82,7 @@ fn ports(findings: &mut Findings, prepared: &Prepared) {
     let baud = experiment.links.clone().unwrap_or_default().baud;
     for node in 0..experiment.network.nodes {
         let opened = Connected::port(experiment, node).and_then(|port| {
-            let opened = port.open(baud, Duration::ZERO);
+            let opened = port.open(baud, |_, _| false);
             opened.map_err(|error| ConnectError::Port { node, error })?;
             let rate = match port {
                 Port::Tcp(_) => format!("; its server must use {baud} baud"),
