@@ -84,8 +84,22 @@ enum Command {
     },
 }
 
+/// Has Zenoh receive and send in one thread, unless the user has other plans. In two, its TLS links read and write the state of
+/// one connection at the same time (zenoh issue 2557, in 1.10): connections break many times a second, and memory could be damaged.
+#[cfg(feature = "zenoh")]
+#[allow(unsafe_code, reason = "Zenoh can be told in no other way")]
+fn use_one_thread_for_links() {
+    const NAME: &str = "ZENOH_RUNTIME";
+    if std::env::var_os(NAME).is_none() {
+        // SAFETY: called before any thread is started, so nothing reads the environment meanwhile.
+        unsafe { std::env::set_var(NAME, "(rx: (worker_threads: 1), tx: (handover: rx))") };
+    }
+}
+
 /// Exit status: 0 success, 1 a run failed or diverged, 2 bad usage or input.
 fn main() -> ExitCode {
+    #[cfg(feature = "zenoh")]
+    use_one_thread_for_links();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // Help and the version are printed to standard output, like results.

@@ -74,6 +74,14 @@ impl Running {
         assert!(ended.is_none(), "it ended, {ended:?}: {}", self.said());
     }
 
+    /// The names of its threads, where the system tells.
+    #[cfg(feature = "zenoh")]
+    pub fn threads(&self) -> Vec<String> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        let names = threads.into_iter().flatten().flatten();
+        names.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok()).collect()
+    }
+
     /// Waits until it ends, and returns its exit status.
     pub fn status(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
