@@ -63,6 +63,13 @@ fn loopback() -> [String; 2] {
     [(); 2].map(|()| format!("127.0.0.1:{}", free_port()))
 }
 
+/// Writes the file of a ring whose gateways reach each other on this machine.
+fn write_ring(dir: &Path, ring: &str) {
+    let addresses = loopback();
+    let addresses = addresses.each_ref().map(String::as_str);
+    fs::write(dir.join("net.toml"), file(ring, "", addresses, "")).unwrap();
+}
+
 /// A node as a process.
 fn node(dir: &Path, node: u32, silence: &str) -> Running {
     let [id, line, state] =
@@ -179,9 +186,7 @@ fn lose(how: impl Fn(&mut Running), back: impl Fn(&mut Running, &Path)) {
     let dir = tempfile::tempdir().unwrap();
     let ring = endless();
     let all = optimum(dir.path(), &ring, "all");
-    let addresses = loopback();
-    let addresses = addresses.each_ref().map(String::as_str);
-    fs::write(dir.path().join("net.toml"), file(&ring, "", addresses, "")).unwrap();
+    write_ring(dir.path(), &ring);
     let _nodes = nodes(dir.path(), SHORT);
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &WATCHED);
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &WATCHED);
@@ -200,9 +205,7 @@ fn lose(how: impl Fn(&mut Running), back: impl Fn(&mut Running, &Path)) {
 #[test]
 fn a_gateway_that_is_started_again_changes_no_bit() {
     let dir = tempfile::tempdir().unwrap();
-    let addresses = loopback();
-    let addresses = addresses.each_ref().map(String::as_str);
-    fs::write(dir.path().join("net.toml"), file(&network(&[]), "", addresses, "")).unwrap();
+    write_ring(dir.path(), &network(&[]));
     let mut nodes = nodes(dir.path(), LONG);
     // While the last node stands still, the others do not get far.
     nodes[3].wait_until(|said| said.contains("line-3"));
@@ -241,9 +244,7 @@ fn without_a_gateway_the_others_reach_their_own_optimum() {
     let [all, own] =
         [(&ring, "all"), (&two, "two")].map(|(ring, out)| optimum(dir.path(), ring, out));
     assert!(distance(&all, &own) > 1e-2, "{all} {own}");
-    let addresses = loopback();
-    let addresses = addresses.each_ref().map(String::as_str);
-    fs::write(dir.path().join("net.toml"), file(&ring, "", addresses, "")).unwrap();
+    write_ring(dir.path(), &ring);
     let _nodes = nodes(dir.path(), SHORT);
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &WATCHED);
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &[]);
@@ -255,9 +256,7 @@ fn without_a_gateway_the_others_reach_their_own_optimum() {
 #[test]
 fn a_gateway_whose_nodes_have_finished_waits_for_the_others() {
     let dir = tempfile::tempdir().unwrap();
-    let addresses = loopback();
-    let addresses = addresses.each_ref().map(String::as_str);
-    fs::write(dir.path().join("net.toml"), file(&network(&[]), "", addresses, "")).unwrap();
+    write_ring(dir.path(), &network(&[]));
     let _nodes = nodes(dir.path(), SHORT);
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
     // It has written its results, and the other gateway was never there.
@@ -375,9 +374,7 @@ fn gateways_show_certificates_and_use_only_the_keys_they_may() {
 #[test]
 fn a_gateway_shows_its_own_nodes_in_a_browser() {
     let dir = tempfile::tempdir().unwrap();
-    let addresses = loopback();
-    let addresses = addresses.each_ref().map(String::as_str);
-    fs::write(dir.path().join("net.toml"), file(&network(&[]), "", addresses, "")).unwrap();
+    write_ring(dir.path(), &network(&[]));
     let _nodes = nodes(dir.path(), LONG);
     let words = ["gateway", "net.toml", "cellar", "--live", "127.0.0.1:0"];
     let mut cellar = Running::start(dir.path(), "cellar", &[], &words);
@@ -443,9 +440,7 @@ fn nodes_join_by_themselves() {
 #[test]
 fn a_line_that_is_not_there_is_waited_for_until_ctrl_c() {
     let dir = tempfile::tempdir().unwrap();
-    let addresses = loopback();
-    let addresses = addresses.each_ref().map(String::as_str);
-    fs::write(dir.path().join("net.toml"), file(&network(&[]), "", addresses, "")).unwrap();
+    write_ring(dir.path(), &network(&[]));
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
     attic.wait_until(|said| said.contains("waiting: cannot open unix:line-0: "));
     // One that comes is taken, and the next one is waited for.
