@@ -161,7 +161,7 @@ impl Port {
                     let opened = UnixStream::connect(path).and_then(offered::unix);
                     (opened, Some(Duration::from_millis(10)))
                 }
-                Self::Tcp(address) => (address.open(), Some(tcp::AGAIN)),
+                Self::Tcp(address) => (address.connect().and_then(offered::tcp), Some(tcp::AGAIN)),
             };
             let error = match opened {
                 Ok(stream) => return Ok(stream),

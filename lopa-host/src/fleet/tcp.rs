@@ -6,8 +6,7 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::offered;
-use super::port::{PortError, Stream};
+use super::port::PortError;
 
 /// A host that does not answer for this long is not reached: a firewall drops packets, or nothing is there.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -45,18 +44,13 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Connects.
-    pub(super) fn open(&self) -> io::Result<Stream> {
-        self.connect().and_then(offered::tcp)
-    }
-
     /// Listens there.
     pub(super) fn listen(&self) -> io::Result<TcpListener> {
         TcpListener::bind((self.host.as_str(), self.port))
     }
 
     /// Connects to the first of the host's addresses that answers.
-    fn connect(&self) -> io::Result<TcpStream> {
+    pub(super) fn connect(&self) -> io::Result<TcpStream> {
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         // The system has no kind of its own for this, and its words do not name the host.
         let unknown = |why: String| {
