@@ -88,7 +88,7 @@ fn gzip_is_detected_by_content() {
     let folder = Folder::new();
     let text = "1,2,4\n0,4,5\n";
     let plain = sheet(folder.file("a.csv.gz", text), LabelKind::Binary).unwrap();
-    assert_eq!(plain.values(), &Values::Floats(vec![2.0, 4.0, 4.0, 5.0]));
+    assert_eq!(plain.values(), &Values::Floats(vec![2.0, 4.0, 4.0, 5.0].into()));
     assert_eq!(sheet(folder.file("a.csv", gzip(text)), LabelKind::Binary).unwrap(), plain);
     // Two gzip members one after the other are one file.
     let two = [gzip("1,2,4\n"), gzip("0,4,5\n")].concat();
@@ -268,7 +268,7 @@ fn csv_accepts_common_variants() {
     let folder = Folder::new();
     let read = |text: &str, kind| sheet(folder.file("a.csv", text), kind).unwrap();
     let plain = read("1,2,-3e2\n0,.5,6\n", LabelKind::Binary);
-    assert_eq!(plain.values(), &Values::Floats(vec![2.0, -300.0, 0.5, 6.0]));
+    assert_eq!(plain.values(), &Values::Floats(vec![2.0, -300.0, 0.5, 6.0].into()));
     for same in [
         "\u{feff}+1, 2 ,\"-300\"\r\n\r\n0,0.5,6\r\n ,,\n",
         "1.0;2;-300\n0.0;0.5;6\n",
@@ -336,7 +336,7 @@ fn libsvm_is_sparse_and_counts_from_one() {
     let folder = Folder::new();
     let file = folder.file("a", "+1 2:0.5\n# a remark\n-1\n-1 1:3 2:1e-1 # 4:4\n");
     let table = libsvm::read(&file, LabelKind::Binary, None).unwrap();
-    assert_eq!(table.values(), &Values::Floats(vec![0.0, 0.5, 0.0, 0.0, 3.0, 0.1]));
+    assert_eq!(table.values(), &Values::Floats(vec![0.0, 0.5, 0.0, 0.0, 3.0, 0.1].into()));
     assert_eq!(table.labels().unwrap(), [1, 0, 0]);
     let wide = libsvm::read(&file, LabelKind::Binary, Some(4)).unwrap();
     assert_eq!((wide.width(), wide.len()), (4, 3));
@@ -385,7 +385,7 @@ fn one_folder_per_node() {
     };
     let shards = load(2).unwrap();
     assert_eq!((shards[0].train.len(), shards[0].validation.len()), (2, 1));
-    assert_eq!(shards[0].test.as_ref().unwrap().values(), &Values::Floats(vec![4.0]));
+    assert_eq!(shards[0].test.as_ref().unwrap().values(), &Values::Floats(vec![4.0].into()));
     // Every node knows all classes.
     assert_eq!((shards[0].counts(), shards[1].counts()), (vec![1, 1, 1], vec![2, 0, 0]));
 
@@ -424,7 +424,7 @@ fn columns_are_found_by_name_or_number() {
         header: None,
     };
     let table = csv::read(&file, &columns, LabelKind::Binary).unwrap();
-    assert_eq!(table.values(), &Values::Floats(vec![20.5, 1.0, 21.0, 2.0, 99.0, 3.0]));
+    assert_eq!(table.values(), &Values::Floats(vec![20.5, 1.0, 21.0, 2.0, 99.0, 3.0].into()));
     assert_eq!(table.names(), ["temperature", "pressure"]);
     // In alphabetical order: hot is the negative class.
     assert_eq!(table.labels(), Some(&[1, 1, 0][..]));
@@ -492,7 +492,7 @@ fn training_and_test_sets_must_match() {
     let differ = "training and test samples differ in their columns, classes or encoding: they do not belong together";
     assert_eq!(refused(read("red,1,2\n", LabelKind::Class)), differ);
     assert_eq!(refused(read("0,1,3\n", LabelKind::Real)), differ);
-    let pixels = Values::Bytes(vec![0, 0]);
+    let pixels = Values::Bytes(vec![0, 0].into());
     let classes = train.classes().to_vec().into();
     let pixels = Table::new(pixels, 2, Targets::Class(vec![0]), classes).unwrap();
     assert_eq!(refused(pixels), differ);
@@ -512,12 +512,12 @@ fn a_table_checks_its_input() {
     let new = |labels: Vec<u8>, values, count| {
         Table::new(values, 2, Targets::Class(labels), classes(count))
     };
-    assert!(new(vec![0, 1], Values::Bytes(vec![0; 4]), 2).is_ok());
+    assert!(new(vec![0, 1], Values::Bytes(vec![0; 4].into()), 2).is_ok());
     for (labels, values, count) in [
-        (vec![0, 2], Values::Bytes(vec![0; 4]), 2),
-        (vec![0, 1], Values::Bytes(vec![0; 3]), 2),
-        (vec![0, 1], Values::Floats(vec![0.0, 0.0, f32::NAN, 0.0]), 2),
-        (vec![], Values::Bytes(vec![]), 2),
+        (vec![0, 2], Values::Bytes(vec![0; 4].into()), 2),
+        (vec![0, 1], Values::Bytes(vec![0; 3].into()), 2),
+        (vec![0, 1], Values::Floats(vec![0.0, 0.0, f32::NAN, 0.0].into()), 2),
+        (vec![], Values::Bytes(vec![].into()), 2),
     ] {
         assert!(matches!(new(labels, values, count), Err(DataError::Samples(_))));
     }

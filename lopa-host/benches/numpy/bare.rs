@@ -11,6 +11,7 @@ use lopa_core::problem::{Point, Predict, Problem};
 use lopa_core::problems::{Logistic, SharedLayer};
 use lopa_core::samples::Samples;
 use lopa_host::config::{Experiment, ProblemTable};
+use lopa_host::data::together;
 use lopa_host::metrics;
 use lopa_host::network::Simulation;
 use lopa_host::topology::Topology;
@@ -49,7 +50,8 @@ trait Work {
 }
 
 fn with_problems<W: Work>(job: &Job, mnist: &Path, work: &W) -> Outcome<W::Output> {
-    let (job, shards, kind) = job.load(mnist)?;
+    let (job, mut shards, kind) = job.load(mnist)?;
+    together(&mut shards);
     let test = shards[0].test.as_ref().ok_or("no test samples")?.samples(kind)?;
     let classes = shards[0].train.classes().len();
     let mut samples = Vec::new();

@@ -132,7 +132,7 @@ impl Job {
             let (Values::Bytes(pixels), Some(labels)) = (table.values(), table.labels()) else {
                 return Err("images of classes are needed".into());
             };
-            fs::write(folder.join(format!("{name}.pixels")), pixels)?;
+            fs::write(folder.join(format!("{name}.pixels")), &pixels[..])?;
             Ok(fs::write(folder.join(format!("{name}.labels")), labels)?)
         };
         for (node, shard) in shards.iter().enumerate() {

@@ -83,5 +83,5 @@ pub fn read<P: AsRef<Path>>(files: &[P]) -> Result<Table, FileError> {
         return Err(FileError::new(Path::new("CIFAR-10"), Place::File, EMPTY));
     }
     let classes = (0_i16..).zip(CLASSES).map(|(label, name)| Class::new(label, name)).collect();
-    Ok(Table::trusted(Values::Bytes(pixels), WIDTH, Targets::Class(labels), classes))
+    Ok(Table::trusted(Values::Bytes(pixels.into()), WIDTH, Targets::Class(labels), classes))
 }

@@ -58,5 +58,5 @@ pub fn read(file: impl AsRef<Path>) -> Result<Table, FileError> {
     };
     let values = csv::numbers(file.as_ref(), WIDTH + 1, WIDTH, label)?;
     let classes = (1_i16..).zip(CLASSES).map(|(label, name)| Class::new(label, name)).collect();
-    Ok(Table::trusted(Values::Floats(values), WIDTH, Targets::Class(labels), classes))
+    Ok(Table::trusted(Values::Floats(values.into()), WIDTH, Targets::Class(labels), classes))
 }

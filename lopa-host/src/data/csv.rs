@@ -131,7 +131,8 @@ fn table(rows: &mut Rows, columns: &Columns, mut labels: Labels) -> Result<Table
     }
     let (targets, classes) = labels.finish();
     let (names, node) = (layout.names(), layout.node);
-    let table = Table::trusted(Values::Floats(values), layout.features.len(), targets, classes);
+    let table =
+        Table::trusted(Values::Floats(values.into()), layout.features.len(), targets, classes);
     let table = table.with_names(names).with_layout(layout);
     Ok(if node.is_some() { table.with_owners(Owners::new(&owners)) } else { table })
 }

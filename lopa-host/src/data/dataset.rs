@@ -13,7 +13,7 @@ use crate::purposes;
 /// use std::sync::Arc;
 /// use lopa_host::data::{Dataset, Table, Targets, Values};
 /// let targets = Targets::Real(vec![0.0; 100]);
-/// let table = Table::new(Values::Floats(vec![1.0; 200]), 2, targets, Arc::new([]))?;
+/// let table = Table::new(Values::Floats(vec![1.0; 200].into()), 2, targets, Arc::new([]))?;
 /// let set = Dataset::new(table, None)?.hold_out(20, 7)?;
 /// assert_eq!((set.train.len(), set.test.unwrap().len()), (80, 20));
 /// # Ok::<(), lopa_host::data::DataError>(())

@@ -19,7 +19,7 @@ use crate::purposes;
 /// use lopa_host::data::{Class, Dataset, Deal, Partition, Table, Targets, Values};
 /// let labels = [0, 1, 2].repeat(200);
 /// let classes = ["a", "b", "c"].map(|name| Class::new(0, name));
-/// let values = Values::Bytes(vec![0; 600]);
+/// let values = Values::Bytes(vec![0; 600].into());
 /// let table = Table::new(values, 1, Targets::Class(labels), classes.into())?;
 ///
 /// let deal = Deal::new(3, Partition::LabelSubsets { classes: 1 }, 7);

@@ -33,7 +33,7 @@ const MOST_VALUES_A_PAIR: usize = 1 << 10;
 /// let file = dir.path().join("train.svm");
 /// std::fs::write(&file, "+1 1:0.5 3:2\n-1 2:7  # a comment\n")?;
 /// let table = libsvm::read(&file, LabelKind::Binary, None)?;
-/// assert_eq!(table.values(), &Values::Floats(vec![0.5, 0.0, 2.0, 0.0, 7.0, 0.0]));
+/// assert_eq!(table.values(), &Values::Floats(vec![0.5, 0.0, 2.0, 0.0, 7.0, 0.0].into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(
@@ -105,7 +105,7 @@ fn table(lines: &mut Lines, mut labels: Labels, width: Option<usize>) -> Result<
         values[row as usize * width + index as usize] = value;
     }
     let (targets, classes) = labels.finish();
-    Ok(Table::trusted(Values::Floats(values), width, targets, classes))
+    Ok(Table::trusted(Values::Floats(values.into()), width, targets, classes))
 }
 
 /// An index from 1 on, and its value.

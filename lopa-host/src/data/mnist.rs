@@ -66,7 +66,12 @@ pub fn read(images: impl AsRef<Path>, labels: impl AsRef<Path>) -> Result<Table,
         return refuse(Place::Record(row), not_a_label(classes[row], "0 to 9"));
     }
     let digits = (0..=9).map(|digit| Class::new(digit, &digit.to_string())).collect();
-    Ok(Table::trusted(Values::Bytes(pixels), rows * columns, Targets::Class(classes), digits))
+    Ok(Table::trusted(
+        Values::Bytes(pixels.into()),
+        rows * columns,
+        Targets::Class(classes),
+        digits,
+    ))
 }
 
 /// The bytes and the dimensions of an IDX file. Memory grows with the data, not with what the header claims.

@@ -13,14 +13,16 @@
 //! [`DataTable`] does all of that as the table `data` of a file says.
 //!
 //! A [`Dataset`] is a table to learn from and one to test with. [`Dataset::pick`] keeps some classes, a [`Deal`] hands
-//! the rest out to nodes, and [`standardise`] brings the features to one scale.
+//! the rest out to nodes, [`standardise`] brings the features to one scale, and [`together`] puts the samples of all nodes where they
+//! are read fastest.
 //!
 //! ```no_run
-//! use lopa_host::data::{Deal, Partition, mnist, standardise};
+//! use lopa_host::data::{Deal, Partition, mnist, standardise, together};
 //! let digits = mnist::load("data/mnist")?.pick(&["0", "1"])?;
 //! let deal = Deal { samples: Some(12_000), ..Deal::new(10, Partition::Iid, 7) };
 //! let mut shards = deal.shards(digits)?;
 //! standardise(&mut shards)?;
+//! together(&mut shards);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -44,6 +46,7 @@ mod marks;
 mod partition;
 mod raw;
 mod reader;
+mod rows;
 mod shard;
 mod source;
 mod standard;
@@ -55,7 +58,8 @@ pub use deal::{Deal, Share, TestPart};
 pub use error::{DataError, FileError, Place};
 pub use fresh::Fresh;
 pub use partition::{LabelRatio, Partition};
-pub use shard::Shard;
+pub use rows::Rows;
+pub use shard::{Shard, together};
 pub use source::{DataTable, Source, Validation};
 pub(crate) use standard::scale;
 pub use standard::{Standard, standardise};

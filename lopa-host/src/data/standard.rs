@@ -16,12 +16,12 @@ use super::table::{Table, Targets, Values, already_scaled, same_width};
 /// use std::sync::Arc;
 /// use lopa_host::data::{Standard, Table, Targets, Values};
 /// // The second feature never changes.
-/// let floats = Values::Floats(vec![1.0, 7.0, 3.0, 7.0]);
+/// let floats = Values::Floats(vec![1.0, 7.0, 3.0, 7.0].into());
 /// let mut table = Table::new(floats, 2, Targets::Real(vec![0.0; 2]), Arc::new([])).unwrap();
 /// let standard = Standard::learn([&table])?;
 /// assert_eq!((&standard.mean, &standard.deviation), (&vec![2.0, 7.0], &vec![1.0, 0.0]));
 /// standard.apply(&mut table)?;
-/// assert_eq!(table.values(), &Values::Floats(vec![-1.0, 0.0, 1.0, 0.0]));
+/// assert_eq!(table.values(), &Values::Floats(vec![-1.0, 0.0, 1.0, 0.0].into()));
 /// # Ok::<(), lopa_host::data::DataError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -170,7 +170,7 @@ mod tests {
 
     fn table(values: Vec<f32>, width: usize) -> Table {
         let targets = Targets::Real(vec![0.0; values.len() / width]);
-        Table::new(Values::Floats(values), width, targets, Arc::new([])).unwrap()
+        Table::new(Values::Floats(values.into()), width, targets, Arc::new([])).unwrap()
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
         assert!(again.mean[0].abs() < 1e-6 && (again.deviation[0] - 1.0).abs() < 1e-6);
         let Values::Floats(test) = shards[0].test.as_ref().unwrap().values() else { panic!() };
         let scales = standard.scales();
-        assert_eq!(test, &[scales[0].value(1e6), 0.0]);
+        assert_eq!(test[..], [scales[0].value(1e6), 0.0]);
         let expected = (1e6 - standard.mean[0]) / standard.deviation[0];
         assert!((f64::from(test[0]) / expected - 1.0).abs() < 1e-6);
         assert!(Arc::ptr_eq(shards[0].test.as_ref().unwrap(), shards[2].test.as_ref().unwrap()));
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_standardised() {
-        let bytes = Values::Bytes(vec![1, 2]);
+        let bytes = Values::Bytes(vec![1, 2].into());
         let mut bytes = Table::new(bytes, 2, Targets::Real(vec![0.0]), Arc::new([])).unwrap();
         let scaled = Err(already_scaled());
         assert_eq!(Standard::learn([&bytes]).map(|_| ()), scaled);
@@ -249,7 +249,8 @@ mod tests {
         let error = standard.apply(&mut outlier).unwrap_err().to_string();
         assert!(error.starts_with("feature 1 of sample 2 is 340282350000000000"), "{error}");
         let target = Targets::Real(vec![f32::MAX]);
-        let mut outlier = Table::new(Values::Floats(vec![0.0]), 1, target, Arc::new([])).unwrap();
+        let mut outlier =
+            Table::new(Values::Floats(vec![0.0].into()), 1, target, Arc::new([])).unwrap();
         let standard = Standard { target: (0.0, 0.5), ..standard };
         let error = standard.apply(&mut outlier).unwrap_err().to_string();
         assert!(error.starts_with("the number to predict of sample 1 is 3402823"), "{error}");

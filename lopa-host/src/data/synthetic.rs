@@ -84,7 +84,7 @@ impl Recipe {
                 }
             }
             drawn.map(|(features, labels)| {
-                let (values, targets) = (Values::Floats(features), Targets::Class(labels));
+                let (values, targets) = (Values::Floats(features.into()), Targets::Class(labels));
                 Table::trusted(values, self.features, targets, Arc::clone(classes))
             })
         };

@@ -10,21 +10,30 @@ use super::error::DataError;
 use super::labels::{classes, sorted};
 use super::marks::Marks;
 use super::raw::{Beyond, Raw};
+use super::rows::Rows;
 
 /// Features, row after row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// Pixels: 0 to 255 mean 0 to 1.
-    Bytes(Vec<u8>),
+    Bytes(Rows<u8>),
     /// Anything else.
-    Floats(Vec<f32>),
+    Floats(Rows<f32>),
 }
 
 impl Values {
-    const fn len(&self) -> usize {
+    fn len(&self) -> usize {
         match self {
             Self::Bytes(values) => values.len(),
             Self::Floats(values) => values.len(),
+        }
+    }
+
+    /// The numbers as they are in memory.
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(values) => values,
+            Self::Floats(values) => bytemuck::cast_slice(values),
         }
     }
 }
@@ -71,7 +80,7 @@ impl Class {
 /// use lopa_host::data::{Class, Table, Targets, Values};
 /// let names = ["cat", "cow", "dog"];
 /// let classes = (0_i16..).zip(names).map(|(label, name)| Class::new(label, name));
-/// let pixels = Values::Bytes(vec![0, 0, 255, 51, 9, 9, 102, 0]);
+/// let pixels = Values::Bytes(vec![0, 0, 255, 51, 9, 9, 102, 0].into());
 /// let table = Table::new(pixels, 2, Targets::Class(vec![1, 0, 2, 0]), classes.collect())?;
 /// assert_eq!(table.counts(), [2, 1, 1]);
 ///
@@ -215,6 +224,10 @@ impl Table {
         &self.values
     }
 
+    pub(super) const fn values_mut(&mut self) -> &mut Values {
+        &mut self.values
+    }
+
     /// One feature of all samples, as it is stored.
     ///
     /// # Panics
@@ -240,6 +253,7 @@ impl Table {
             Targets::Class(_) => &mut [][..],
             Targets::Real(targets) => targets,
         };
+        let values = values.to_mut();
         let raw = Raw::scale(values, targets, scales).map_err(|Beyond { row, column, raw }| {
             let what = match self.names.get(column) {
                 Some(name) => format!("\"{name}\""),
@@ -381,8 +395,8 @@ impl Table {
     pub fn gather(&self, rows: &[u32]) -> Self {
         let width = self.width;
         let values = match &self.values {
-            Values::Bytes(values) => Values::Bytes(copy_rows(values, rows, width)),
-            Values::Floats(values) => Values::Floats(copy_rows(values, rows, width)),
+            Values::Bytes(values) => Values::Bytes(copy_rows(values, rows, width).into()),
+            Values::Floats(values) => Values::Floats(copy_rows(values, rows, width).into()),
         };
         let targets = match &self.targets {
             Targets::Class(labels) => Targets::Class(copy_rows(labels, rows, 1)),
@@ -409,8 +423,8 @@ impl Table {
         for other in others {
             same_width(all.width, other.width)?;
             match (&mut all.values, &other.values) {
-                (Values::Bytes(all), Values::Bytes(own)) => all.extend_from_slice(own),
-                (Values::Floats(all), Values::Floats(own)) => all.extend_from_slice(own),
+                (Values::Bytes(all), Values::Bytes(own)) => all.to_mut().extend_from_slice(own),
+                (Values::Floats(all), Values::Floats(own)) => all.to_mut().extend_from_slice(own),
                 _ => return Err(DataError::Table("bytes and floats cannot be mixed".into())),
             }
             match (&mut all.targets, &other.targets) {
@@ -438,8 +452,8 @@ impl Table {
     /// Gives all samples one more feature, which is 1: what a linear model predicts when all others are zero.
     pub(crate) fn add_intercept(&mut self) {
         match &mut self.values {
-            Values::Bytes(values) => *values = widen(values, self.width, u8::MAX),
-            Values::Floats(values) => *values = widen(values, self.width, 1.0),
+            Values::Bytes(values) => *values = widen(values, self.width, u8::MAX).into(),
+            Values::Floats(values) => *values = widen(values, self.width, 1.0).into(),
         }
         self.raw = self.raw.as_ref().map(|raw| Arc::new(raw.with_intercept(self.width)));
         let own = (!self.names.is_empty()).then(|| "intercept".to_owned());

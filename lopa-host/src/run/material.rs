@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{RunError, input};
 use crate::config::{Experiment, ProblemTable};
-use crate::data::{Shard, Source};
+use crate::data::{self, Shard, Source};
 use crate::metrics::NodeSamples;
 use crate::quadratics::{QuadraticData, QuadraticRecipe};
 
@@ -82,6 +82,13 @@ impl Material {
     pub(super) fn forget_tests(&mut self) {
         if let Self::Samples(shards, _) = self {
             shards.iter_mut().for_each(|shard| shard.test = None);
+        }
+    }
+
+    /// Puts the samples of the nodes that are left where they are read fastest.
+    pub(super) fn bring_together(&mut self) {
+        if let Self::Samples(shards, _) = self {
+            data::together(shards);
         }
     }
 

@@ -157,7 +157,9 @@ impl Prepared {
     /// # Errors
     /// Says what is wrong with the file, the data or the network.
     pub fn new(experiment: Experiment) -> Result<Self, RunError> {
-        let prepared = Self::read(experiment, None)?.complete()?;
+        let mut prepared = Self::read(experiment, None)?;
+        Arc::make_mut(&mut prepared.material).bring_together();
+        let prepared = prepared.complete()?;
         // Anything that a node, a problem or a link refuses is found now, before anything is written.
         prepared.network(&prepared.material.samples()?, None)?;
         Ok(prepared)

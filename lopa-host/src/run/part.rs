@@ -95,5 +95,6 @@ fn prepare(
         material.keep(nodes);
     }
     material.forget_tests();
+    material.bring_together();
     Ok((prepared, digest))
 }

@@ -5,10 +5,10 @@ use crate::data::{Class, LabelRatio, Targets, Values};
 
 /// Row r holds r, and classes take turns.
 fn table(rows: u16, classes: u8) -> Table {
-    let values = (0..rows).map(f32::from).collect();
+    let values: Vec<f32> = (0..rows).map(f32::from).collect();
     let labels = (0..rows).map(|row| (row % u16::from(classes)) as u8).collect();
     let classes = (0..classes).map(|c| Class::new(i16::from(c), &c.to_string())).collect();
-    Table::new(Values::Floats(values), 1, Targets::Class(labels), classes).unwrap()
+    Table::new(Values::Floats(values.into()), 1, Targets::Class(labels), classes).unwrap()
 }
 
 const RATIO: Partition = Partition::LabelRatio(LabelRatio { first: 0.8, rest: 0.35, spread: 0.15 });
@@ -233,9 +233,13 @@ fn what_cannot_be_dealt_out_is_named() {
     // Two classes, each all at one node: two of four nodes stay empty.
     let deal = Deal { partition: Partition::Dirichlet { alpha: 1e-5 }, ..iid };
     assert!(refuse(deal, 90, 2).contains("samples in 100 draws with alpha = 0.00001"));
-    let real =
-        Table::new(Values::Floats(vec![0.0; 9]), 1, Targets::Real(vec![0.0; 9]), Arc::new([]))
-            .unwrap();
+    let real = Table::new(
+        Values::Floats(vec![0.0; 9].into()),
+        1,
+        Targets::Real(vec![0.0; 9]),
+        Arc::new([]),
+    )
+    .unwrap();
     assert!(iid.shares(&real).is_ok());
     let error = Deal { partition: RATIO, ..iid }.shares(&real).unwrap_err().to_string();
     assert!(error.starts_with("labels are real targets"), "{error}");
