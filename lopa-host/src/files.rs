@@ -15,6 +15,18 @@ pub struct WriteError {
     pub error: io::Error,
 }
 
+/// An open file whose lock ends when this is dropped. Otherwise a program that is just being started, which has a copy of all open
+/// files for a moment, would hold it for that moment longer.
+#[derive(Debug)]
+pub(crate) struct Held(pub(crate) File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Where a file system has no locks, there is none to let go of.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Writes a file beside its place and moves it there when it is whole.
 ///
 /// # Errors
@@ -125,4 +137,23 @@ pub(crate) fn create_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = options.open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_even_if_a_copy_of_the_file_is_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || Held(File::create(dir.path().join("lock")).unwrap());
+        let held = open();
+        held.0.try_lock().unwrap();
+        assert!(open().0.try_lock().is_err());
+        // As a program has while it is started by another thread.
+        let copy = held.0.try_clone().unwrap();
+        drop(held);
+        open().0.try_lock().unwrap();
+        drop(copy);
+    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use lopa_core::codec::Words;
 
-use crate::files::{self, WriteError};
+use crate::files::{self, Held, WriteError};
 
 /// Why a node's folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +37,8 @@ pub(super) struct Kept {
     folder: PathBuf,
     /// What the network agrees on: checkpoints of another are not restored.
     network: u64,
-    /// Locked as long as it is open.
-    _lock: File,
+    /// Locked as long as this is there.
+    _lock: Held,
 }
 
 impl Kept {
@@ -47,7 +47,8 @@ impl Kept {
         let path = folder.join("lock");
         let made = fs::create_dir_all(&folder).and_then(|()| File::create(&path));
         let lock = made.map_err(|error| KeptError::Folder { path: folder.clone(), error })?;
-        match lock.try_lock() {
+        let lock = Held(lock);
+        match lock.0.try_lock() {
             Ok(()) => Ok(Self { folder, network: 0, _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(KeptError::Used(folder)),
             Err(TryLockError::Error(error)) => Err(KeptError::Folder { path, error }),

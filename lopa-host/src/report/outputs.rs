@@ -17,7 +17,7 @@ use super::{Chosen, Learned, Report, captioned, charts, labels, of_run};
 use crate::algorithms::NodeView;
 use crate::config::Experiment;
 use crate::data::Shard;
-use crate::files::{self, Access, WriteError};
+use crate::files::{self, Access, Held, WriteError};
 use crate::model::{Model, Variables};
 use crate::plot;
 use crate::record::Record;
@@ -45,7 +45,7 @@ const LIST: &str = "lopa.lock";
 #[derive(Debug)]
 pub struct Outputs {
     folder: PathBuf,
-    list: File,
+    list: Held,
 }
 
 /// The results of a run.
@@ -122,7 +122,8 @@ impl Outputs {
         if fresh && let Err(error) = list.write_all(without_list(&folder).as_bytes()) {
             return Err(WriteError { path: folder, error });
         }
-        match list.try_lock() {
+        let list = Held(list);
+        match list.0.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 let what = "another command is using this folder: wait until it ends, or choose another folder";
                 Err(WriteError { path: folder, error: io::Error::other(what) })
@@ -181,7 +182,7 @@ impl Outputs {
     }
 
     fn list(&self) -> Result<String, WriteError> {
-        let (mut text, mut file) = (String::new(), &self.list);
+        let (mut text, mut file) = (String::new(), &self.list.0);
         match file.rewind().and_then(|()| file.read_to_string(&mut text)) {
             Ok(_) => Ok(text),
             Err(error) => Err(WriteError { path: self.folder.join(LIST), error }),
@@ -373,7 +374,7 @@ impl Batch<'_> {
         let files: Vec<(PathBuf, &[u8])> =
             self.files.iter().map(|(name, bytes)| (folder.join(name), &bytes[..])).collect();
         files::stage(&files, self.access)?;
-        let mut list = list;
+        let mut list = &list.0;
         if let Err(error) = list.write_all(new.as_bytes()).and_then(|()| list.sync_all()) {
             files::unstage(&files);
             return Err(WriteError { path: folder.join(LIST), error });
