@@ -6,9 +6,10 @@ mod proxy;
 
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
-use crate::common::fleet::{Running, free_port, states};
-use crate::common::{lopa, network, said};
+use crate::common::fleet::{Running, free_address, states};
+use crate::common::{PATIENCE, lopa, network, said};
 use crate::live::client::{Events, get};
 use namespaces::Namespaces;
 use proxy::Proxy;
@@ -23,7 +24,7 @@ const SHORT: &str = "5";
 /// A gateway that loses frames, and whose nodes' x can be seen while they learn.
 const WATCHED: [&str; 4] = ["--drop", "0.2", "--live", "127.0.0.1:0"];
 /// More rounds than any test waits for: a test ends when the nodes are where they should be, however slow the machine is.
-const ENDLESS: &str = "iterations = 1000000";
+const ENDLESS: &str = "iterations = 999999999";
 
 /// Quadratics, whose optimum every part of a network reaches.
 const QUADRATIC: [(&str, &str); 4] = [
@@ -60,7 +61,7 @@ fn file(text: &str, links: &str, addresses: [&str; 2], more: &str) -> String {
 
 /// Addresses of this machine.
 fn loopback() -> [String; 2] {
-    [(); 2].map(|()| format!("127.0.0.1:{}", free_port()))
+    [(); 2].map(|()| free_address())
 }
 
 /// Writes the file of a ring whose gateways reach each other on this machine.
@@ -120,18 +121,18 @@ fn optimum(dir: &Path, ring: &str, out: &str) -> serde_json::Value {
     states(&dir.join(out).join("state.json"))[0]["x"].clone()
 }
 
-/// Waits until both nodes of a gateway are at an optimum: for many more rounds than they need.
+/// Waits until both nodes of a gateway are at an optimum. Rounds say nothing here: nodes that were alone for a while are far ahead.
 fn reach(gateway: &mut Running, optimum: &serde_json::Value) {
+    let began = Instant::now();
     let mut events = Events::open(&gateway.url(), None);
-    let mut steps = std::iter::from_fn(|| events.next()).map(|event| event.data);
-    let round = |step: &serde_json::Value| step["round"].as_u64().unwrap();
-    let last = round(&steps.next().unwrap()) + 20_000;
+    let steps = std::iter::from_fn(|| events.next()).map(|event| event.data);
     let is_near = |step: serde_json::Value| {
         let shared = &step["shared"];
         shared["nodes"] == 2
             && ["low", "high"].iter().all(|end| distance(&shared[end], optimum) < 1e-3)
     };
-    assert!(steps.take_while(|step| round(step) < last).any(is_near), "{}", gateway.said());
+    let reached = steps.take_while(|_| began.elapsed() < PATIENCE).any(is_near);
+    assert!(reached, "{}", gateway.all_said());
 }
 
 /// The last round in what a gateway has said.
@@ -151,8 +152,7 @@ fn a_ring_on_two_machines_learns_the_bits_of_the_simulation() {
     let _nodes = nodes(dir.path(), LONG);
     let mut attic = gateway(dir.path(), "net.toml", "attic", &attic, &[]);
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &cellar, &[]);
-    attic.finish();
-    cellar.finish();
+    Running::finish_all([&mut attic, &mut cellar]);
     assert!(attic.said().contains("gateway cellar is there"), "{}", attic.said());
     same_bits(dir.path());
 }
@@ -170,15 +170,15 @@ fn loss_damage_delay_and_connections_that_break_change_no_bit() {
     let spoil = ["--drop", "0.1", "--corrupt", "0.05"];
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &spoil);
     let mut cellar = gateway(dir.path(), "far.toml", "cellar", &[], &spoil);
-    attic.finish();
-    cellar.finish();
+    Running::finish_all([&mut attic, &mut cellar]);
     assert!(proxy.lines() >= 2, "a second connection");
     same_bits(dir.path());
 }
 
-/// How often a gateway has said this of the other.
-fn times(said: &str, what: &str) -> usize {
-    said.matches(&format!("gateway cellar is {what}")).count()
+/// Whether this is the last that a gateway has said of the other. On a busy machine it may also come and go by itself.
+fn now(said: &str, what: &str) -> bool {
+    let last = said.lines().rev().find_map(|line| line.strip_prefix("gateway cellar is "));
+    last == Some(what)
 }
 
 /// A gateway is lost and returns: its neighbours go on without its nodes, and take them back.
@@ -190,14 +190,13 @@ fn lose(how: impl Fn(&mut Running), back: impl Fn(&mut Running, &Path)) {
     let _nodes = nodes(dir.path(), SHORT);
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &WATCHED);
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &WATCHED);
-    // On a busy machine it may also seem to be gone at other times.
     let before = attic.wait_until(|said| round(said) > 20);
     how(&mut cellar);
     // A ring cannot go on with neighbours that are missing, unless they are given up. Rounds are shown late.
     attic.wait_until(|said| round(said) > round(&before) + 60);
-    let gone = attic.wait_until(|said| times(said, "gone") > times(&before, "gone"));
+    attic.wait_until(|said| now(said, "gone"));
     back(&mut cellar, dir.path());
-    attic.wait_until(|said| times(said, "there") > times(&gone, "there"));
+    attic.wait_until(|said| now(said, "there"));
     reach(&mut attic, &all);
     reach(&mut cellar, &all);
 }
@@ -212,14 +211,13 @@ fn a_gateway_that_is_started_again_changes_no_bit() {
     nodes[3].signal("STOP");
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &[]);
-    attic.wait_until(|said| times(said, "there") > 0);
+    attic.wait_until(|said| now(said, "there"));
     cellar.signal("KILL");
-    let gone = attic.wait_until(|said| times(said, "gone") > 0);
+    attic.wait_until(|said| now(said, "gone"));
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &[]);
-    attic.wait_until(|said| times(said, "there") > times(&gone, "there"));
+    attic.wait_until(|said| now(said, "there"));
     nodes[3].signal("CONT");
-    attic.finish();
-    cellar.finish();
+    Running::finish_all([&mut attic, &mut cellar]);
     same_bits(dir.path());
 }
 
@@ -297,18 +295,18 @@ fn a_gateway_forwards_frames_whose_key_it_does_not_have() {
 fn gateways_meet_at_a_router_with_zenohs_own_configuration() {
     use zenoh::Wait;
     let dir = tempfile::tempdir().unwrap();
-    let port = free_port();
+    let place = free_address();
     let mut config = zenoh::Config::default();
     for (key, value) in [
         ("mode", "\"router\"".to_owned()),
-        ("listen/endpoints", format!("[\"tcp/127.0.0.1:{port}\"]")),
+        ("listen/endpoints", format!("[\"tcp/{place}\"]")),
         ("scouting/multicast/enabled", "false".to_owned()),
     ] {
         config.insert_json5(key, &value).unwrap();
     }
     let router = zenoh::open(config).wait().unwrap();
     let client = format!(
-        "{{ mode: \"client\", connect: {{ endpoints: [\"tcp/127.0.0.1:{port}\"] }}, \
+        "{{ mode: \"client\", connect: {{ endpoints: [\"tcp/{place}\"] }}, \
          scouting: {{ multicast: {{ enabled: false }} }} }}"
     );
     fs::write(dir.path().join("zenoh.json5"), client).unwrap();
@@ -318,8 +316,7 @@ fn gateways_meet_at_a_router_with_zenohs_own_configuration() {
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
     let more = ["--zenoh", "zenoh.json5"];
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &more);
-    attic.finish();
-    cellar.finish();
+    Running::finish_all([&mut attic, &mut cellar]);
     same_bits(dir.path());
     drop(router);
 }
@@ -327,20 +324,21 @@ fn gateways_meet_at_a_router_with_zenohs_own_configuration() {
 #[test]
 fn gateways_show_certificates_and_use_only_the_keys_they_may() {
     let dir = tempfile::tempdir().unwrap();
-    if !certificates::make(dir.path()) {
+    let addresses = loopback();
+    if !certificates::make(dir.path(), &addresses) {
         println!("skipped: there is no openssl that makes certificates");
         return;
     }
     fs::write(dir.path().join("zenoh.json5"), certificates::CONFIGURATION).unwrap();
-    let addresses = loopback().map(|address| format!("tls/{address}"));
-    let addresses = addresses.each_ref().map(String::as_str);
-    let text = file(&network(&[]), "", addresses, "zenoh = \"zenoh.json5\"");
+    let with_tls = addresses.each_ref().map(|address| format!("tls/{address}"));
+    let with_tls = with_tls.each_ref().map(String::as_str);
+    let text = file(&network(&[]), "", with_tls, "zenoh = \"zenoh.json5\"");
     fs::write(dir.path().join("net.toml"), text).unwrap();
     let _nodes = nodes(dir.path(), LONG);
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
     // One with another authority's certificate is not let in.
     let stranger = tempfile::tempdir().unwrap();
-    assert!(certificates::make(stranger.path()));
+    assert!(certificates::make(stranger.path(), &addresses));
     for file in ["net.toml", "zenoh.json5"] {
         fs::copy(dir.path().join(file), stranger.path().join(file)).unwrap();
     }
@@ -359,15 +357,14 @@ fn gateways_show_certificates_and_use_only_the_keys_they_may() {
     assert!(!attic.said().contains("gateway cellar is there"), "{}", attic.said());
     drop(other);
     let mut cellar = gateway(dir.path(), "net.toml", "cellar", &[], &[]);
-    attic.wait_until(|said| times(said, "there") > 0);
+    attic.wait_until(|said| now(said, "there"));
     // With a thread of its own to send, Zenoh breaks connections with certificates all the time.
     let threads = attic.threads();
     let [receive, send] =
         ["rx-", "tx-"].map(|name| threads.iter().any(|own| own.starts_with(name)));
     // Without any others, it has just ended.
     assert!(!send && (receive || threads.len() < 2), "{threads:?}");
-    attic.finish();
-    cellar.finish();
+    Running::finish_all([&mut attic, &mut cellar]);
     same_bits(dir.path());
 }
 
@@ -409,8 +406,7 @@ fn a_gateway_shows_its_own_nodes_in_a_browser() {
     }
     assert!(finished);
     assert_eq!((&last["round"], &last["phase"]), (&60.into(), &"finished".into()));
-    attic.finish();
-    cellar.finish();
+    Running::finish_all([&mut attic, &mut cellar]);
 }
 
 #[test]
@@ -419,9 +415,9 @@ fn nodes_join_by_themselves() {
     let mut text = network(&[("nodes = 4", "nodes = 3"), ("\"ring\"", "\"path\"")]);
     text += "[links]\nwiring = \"routed\"\n[fleet]\n";
     for node in 0..3 {
-        let port = free_port();
+        let place = free_address();
         text += &format!(
-            "[[fleet.gateway]]\nname = \"g{node}\"\nnodes = [{node}]\naddress = \"127.0.0.1:{port}\"\n"
+            "[[fleet.gateway]]\nname = \"g{node}\"\nnodes = [{node}]\naddress = \"{place}\"\n"
         );
     }
     fs::write(dir.path().join("net.toml"), &text).unwrap();
@@ -431,7 +427,7 @@ fn nodes_join_by_themselves() {
         Running::start(dir.path(), &format!("node-{node}"), &[], &words)
     };
     let mut nodes = [0, 1, 2].map(start);
-    nodes.iter_mut().for_each(Running::finish);
+    Running::finish_all(&mut nodes);
     simulate(dir.path(), "net.toml", "run");
     let of = |name: &str| states(&dir.path().join(name).join("state.json"));
     assert_eq!([of("out-0"), of("out-1"), of("out-2")].concat(), of("run"));
@@ -442,10 +438,10 @@ fn a_line_that_is_not_there_is_waited_for_until_ctrl_c() {
     let dir = tempfile::tempdir().unwrap();
     write_ring(dir.path(), &network(&[]));
     let mut attic = gateway(dir.path(), "net.toml", "attic", &[], &[]);
-    attic.wait_until(|said| said.contains("waiting: cannot open unix:line-0: "));
+    attic.wait_until(|said| said.contains("waiting (Ctrl-C stops it): cannot open unix:line-0: "));
     // One that comes is taken, and the next one is waited for.
     let _node = node(dir.path(), 0, LONG);
-    attic.wait_until(|said| said.contains("waiting: cannot open unix:line-1: "));
+    attic.wait_until(|said| said.contains("waiting (Ctrl-C stops it): cannot open unix:line-1: "));
     attic.signal("INT");
     assert_eq!(attic.status(), Some(1));
     let said = attic.said();
@@ -507,7 +503,7 @@ fn on_this_machine(file: &str) -> String {
     let place = |text: String, host: u32| {
         let from = format!("192.168.1.{host}:7447");
         assert!(text.contains(&from), "{from}");
-        text.replace(&from, &format!("127.0.0.1:{}", free_port()))
+        text.replace(&from, &free_address())
     };
     (10..13).fold(file.to_owned(), place)
 }
@@ -554,9 +550,9 @@ fn three_gateways_run_from_the_text_alone() {
         }
     }
     assert_eq!(machines.len(), 3);
+    Running::finish_all(machines.iter_mut().map(|(_, running)| running));
     let mut learned = Vec::new();
-    for (machine, running) in &mut machines {
-        running.finish();
+    for (machine, _) in &machines {
         learned.extend(states(&machine.join("learned/state.json")));
     }
     assert_eq!(learned, simulated);
@@ -580,7 +576,7 @@ fn the_page_is_true_of_a_computer_that_is_a_node() {
     let words = |index: usize| commands[index].split_whitespace().skip(1).collect::<Vec<&str>>();
     let output = lopa(dir.path(), &words(0));
     assert!(said(&output).contains("with nodes = [3]"), "{}", said(&output));
-    let port = format!("tcp:127.0.0.1:{}", free_port());
+    let port = format!("tcp:{}", free_address());
     let listens: Vec<&str> = words(1)
         .into_iter()
         .map(|word| if word.starts_with("tcp:") { port.as_str() } else { word })

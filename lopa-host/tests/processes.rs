@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::fleet::{Running, free_port, states};
+use crate::common::fleet::{Running, free_address, states};
 use crate::common::{lopa, network, said};
 use crate::live::client::{Event, Events};
 
 /// A path of three nodes, two of them at sockets and one at a TCP port.
 fn file(dir: &Path, more: &str) -> [String; 3] {
     let at = |node: u32| format!("unix:{}", dir.join(format!("line-{node}")).display());
-    let ports = [at(0), format!("tcp:127.0.0.1:{}", free_port()), at(2)];
+    let ports = [at(0), format!("tcp:{}", free_address()), at(2)];
     let mut text = network(&[("nodes = 4", "nodes = 3"), ("\"ring\"", "\"path\"")]);
     text += &format!("[links]\nwiring = \"routed\"\n{more}");
     for (node, port) in ports.iter().enumerate() {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::common::fleet::{Running, states};
 use crate::common::{lopa, network, said};
@@ -76,10 +75,8 @@ fn a_killed_worker_ends_the_run_and_the_checkpoint_continues_it() {
     let mut first = worker("1");
     let mut leader = Running::start(dir.path(), "lead", &[], &lead);
     let mut second = worker("2");
-    while saved_round(&dir.path().join("out")).is_none_or(|round| round < 40) {
-        leader.assert_running();
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let out = dir.path().join("out");
+    leader.wait_until(|_| saved_round(&out).is_some_and(|round| round >= 40));
     first.signal("KILL");
     assert_eq!(leader.status(), Some(1));
     let told = leader.said();
@@ -87,27 +84,44 @@ fn a_killed_worker_ends_the_run_and_the_checkpoint_continues_it() {
     assert!(told.contains("--resume"), "{told}");
     second.status();
     // A bit longer, from there: as if nothing had happened.
-    let round = saved_round(&dir.path().join("out")).unwrap();
+    let round = saved_round(&out).unwrap();
     fs::write(dir.path().join("net.toml"), text(round + 30)).unwrap();
     run(dir.path(), "net.toml", &["out", "--resume", "--workers", "2"]);
     run(dir.path(), "net.toml", &["one"]);
     assert_same(dir.path(), "one", "out");
 }
 
+/// A worker of a run of two.
+fn worker_of_two(dir: &Path, name: &str) -> Running {
+    let words = ["worker", "net.toml", "--workers", &sockets(dir, 2), "--part", "1"];
+    Running::start(dir, name, &[], &words)
+}
+
+/// The worker and the leader of a run that does not end by itself, once it has saved a checkpoint.
+fn two_in_the_middle(dir: &Path) -> [Running; 2] {
+    let file = network(&[("iterations = 60", "iterations = 99999999")]);
+    fs::write(dir.join("net.toml"), file).unwrap();
+    let worker = worker_of_two(dir, "worker");
+    let lead = ["run", "net.toml", "--out", "out", "--workers", &sockets(dir, 2)];
+    let mut leader = Running::start(dir, "lead", &[], &lead);
+    leader.wait_until(|_| saved_round(&dir.join("out")).is_some());
+    [worker, leader]
+}
+
+#[test]
+fn a_worker_in_the_place_of_a_killed_one_is_not_taken_for_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let [mut worker, mut leader] = two_in_the_middle(dir.path());
+    worker.signal("KILL");
+    let _another = worker_of_two(dir.path(), "another");
+    assert_eq!(leader.status(), Some(1));
+    assert!(leader.said().contains("worker 1 is gone"), "{}", leader.said());
+}
+
 #[test]
 fn workers_end_with_a_run_that_is_killed_and_mistakes_come_with_a_way_out() {
     let dir = tempfile::tempdir().unwrap();
-    let file = network(&[("iterations = 60", "iterations = 99999999")]);
-    fs::write(dir.path().join("net.toml"), file).unwrap();
-    let at = sockets(dir.path(), 2);
-    let words = ["worker", "net.toml", "--workers", &at, "--part", "1"];
-    let mut worker = Running::start(dir.path(), "worker", &[], &words);
-    let lead = ["run", "net.toml", "--out", "out", "--workers", &at];
-    let mut leader = Running::start(dir.path(), "lead", &[], &lead);
-    while saved_round(&dir.path().join("out")).is_none() {
-        leader.assert_running();
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let [mut worker, mut leader] = two_in_the_middle(dir.path());
     leader.signal("KILL");
     assert_eq!(worker.status(), Some(1));
     assert!(worker.said().contains("worker 0 is gone"), "{}", worker.said());

@@ -1,8 +1,12 @@
 //! How processes meet through Zenoh: who listens where, and who dials whom.
 
 #[cfg(feature = "zenoh")]
+mod beat;
+#[cfg(feature = "zenoh")]
 mod session;
 
+#[cfg(feature = "zenoh")]
+pub(crate) use beat::{Beat, Heard};
 #[cfg(feature = "zenoh")]
 pub(crate) use session::{open, refused};
 

@@ -1,10 +1,13 @@
 //! Processes of a fleet: nodes and gateways that are started, watched, stopped and killed.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use super::PATIENCE;
 
 /// A process of the command, whose messages can be read while it runs. It is killed when it is dropped.
 pub struct Running {
@@ -41,6 +44,7 @@ impl Running {
 
     /// Waits until what it has said is as wanted.
     pub fn wait_until(&mut self, wanted: impl Fn(&str) -> bool) -> String {
+        let began = Instant::now();
         loop {
             // Before it is read: what a process that has ended has said is complete.
             let ended = self.child.try_wait().unwrap();
@@ -49,8 +53,29 @@ impl Running {
                 return said;
             }
             assert!(ended.is_none(), "it ended, {ended:?}: {said}");
-            std::thread::sleep(Duration::from_millis(20));
+            self.rest(began);
         }
+    }
+
+    /// Sleeps a little between two looks, unless what is waited for is overdue.
+    fn rest(&self, began: Instant) {
+        assert!(began.elapsed() < PATIENCE, "still waiting. {}", self.all_said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+
+    /// What all processes in its folder have said.
+    pub fn all_said(&self) -> String {
+        let files =
+            fs::read_dir(self.errors.parent().unwrap()).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<PathBuf> = files
+            .filter(|path| path.extension().is_some_and(|end| end == "errors" || end == "printed"))
+            .collect();
+        files.sort();
+        let text = |path: &PathBuf| {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            format!("{}:\n{text}\n", path.display())
+        };
+        files.iter().map(text).collect()
     }
 
     /// Waits until it says where it can be watched.
@@ -63,8 +88,25 @@ impl Running {
 
     /// Waits until it ends well.
     pub fn finish(&mut self) {
-        let status = self.child.wait().unwrap();
-        assert!(status.success(), "{status}: {}", self.said());
+        Self::finish_all([self]);
+    }
+
+    /// Waits until all end well. One that does not may be what the others wait for.
+    pub fn finish_all<'a>(all: impl IntoIterator<Item = &'a mut Self>) {
+        let began = Instant::now();
+        let mut all: Vec<&mut Self> = all.into_iter().collect();
+        while let Some(first) = all.first() {
+            first.rest(began);
+            all.retain_mut(|own| {
+                let ended = own.child.try_wait().unwrap();
+                assert!(
+                    ended.is_none_or(|status| status.success()),
+                    "{ended:?}: {}",
+                    own.all_said()
+                );
+                ended.is_none()
+            });
+        }
     }
 
     /// Fails if it has ended.
@@ -84,7 +126,13 @@ impl Running {
 
     /// Waits until it ends, and returns its exit status.
     pub fn status(&mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            self.rest(began);
+        }
     }
 
     /// Sends it a signal.
@@ -105,9 +153,14 @@ impl Drop for Running {
     }
 }
 
-/// A port of this machine that is free now.
-pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// An address of this machine at which nobody listens. Where the whole of 127.0.0.0/8 is this machine, hardly anybody takes it
+/// before it is used: it is neither 127.0.0.1 nor another one's of these tests.
+pub fn free_address() -> String {
+    static TAKEN: AtomicU8 = AtomicU8::new(0);
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let own = Ipv4Addr::new(127, high | 1, low, TAKEN.fetch_add(1, Ordering::Relaxed));
+    let free = TcpListener::bind((own, 0)).or_else(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    free.unwrap().local_addr().unwrap().to_string()
 }
 
 /// The nodes of a `state.json`, without the fields that depend on how it was read.

@@ -5,6 +5,10 @@ pub mod fleet;
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
+
+/// What has not come by then never will: a test fails instead of hanging, and shows what its processes have said.
+pub const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Four nodes on synthetic data.
 pub const NETWORK: &str = r#"

@@ -10,10 +10,12 @@ fn openssl(dir: &Path, words: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Makes an authority and a certificate, for this machine and with the name `gateway`. Tells whether it could: not every
+/// Makes an authority and a certificate, for these addresses and with the name `gateway`. Tells whether it could: not every
 /// machine has openssl.
-pub fn make(dir: &Path) -> bool {
-    fs::write(dir.join("names"), "subjectAltName = IP:127.0.0.1\n").unwrap();
+pub fn make(dir: &Path, addresses: &[String]) -> bool {
+    let name = |address: &String| format!("IP:{}", address.split(':').next().unwrap());
+    let names: Vec<String> = addresses.iter().map(name).collect();
+    fs::write(dir.join("names"), format!("subjectAltName = {}\n", names.join(","))).unwrap();
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
     let own = format!("req {key} -keyout own.key -out own.csr -subj /CN=gateway");
     let signed = "x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 9999 -extfile names -out own.pem";
@@ -37,7 +39,7 @@ pub const CONFIGURATION: &str = r#"{
     default_permission: "deny",
     rules: [{
       id: "fleet",
-      messages: ["put", "declare_subscriber", "liveliness_token", "liveliness_query", "declare_liveliness_subscriber"],
+      messages: ["put", "declare_subscriber"],
       flows: ["egress", "ingress"],
       permission: "allow",
       key_exprs: ["lopa/ring/**"],

@@ -5,6 +5,8 @@ use std::net::TcpStream;
 
 use serde_json::Value;
 
+use crate::common::PATIENCE;
+
 /// The host and port of an address.
 pub fn host(url: &str) -> String {
     url.split('/').nth(2).unwrap().to_owned()
@@ -44,6 +46,7 @@ impl Events {
     pub fn open(url: &str, last: Option<&str>) -> Self {
         let host = host(url);
         let mut socket = TcpStream::connect(&host).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let last = last.map_or_else(String::new, |id| format!("Last-Event-ID: {id}\r\n"));
         write!(socket, "GET /events HTTP/1.1\r\nHost: {host}\r\n{last}\r\n").unwrap();
         let mut events = Self(BufReader::new(socket));

@@ -2,29 +2,34 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
-use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait};
 
 use super::{Gone, Mesh};
 use crate::locked::locked;
-use crate::meeting::{self, MeetingError, refused};
+use crate::meeting::{self, Beat, Heard, MeetingError, refused};
 
 /// How often those that have not answered yet are greeted again.
 const GREETING: Duration = Duration::from_millis(50);
+
+/// A part that is silent for so long is gone, and the run ends.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// How often that is checked while a message is awaited.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The first byte of what travels: a greeting to one that has not been heard, or has, or a message.
 const HELLO: u8 = 0;
 const HEARD: u8 = 1;
 const MESSAGE: u8 = 2;
 
-/// A mesh of processes.
+/// A mesh of processes. A program of your own that uses TLS is started with `ZENOH_RUNTIME` in its environment, for the reason
+/// that `fleet::gateway::Joined` gives.
 #[derive(Debug)]
 pub struct Joined {
     part: usize,
@@ -32,9 +37,11 @@ pub struct Joined {
     to: Vec<Option<Publisher<'static>>>,
     /// From every part. An empty one says that a part is gone.
     from: Vec<Mutex<Receiver<Vec<u8>>>>,
+    /// Who is still there.
+    heard: Heard,
     /// Kept: what is dropped is no longer received, or no longer there.
+    _beat: Beat,
     _subscribers: Vec<Subscriber<()>>,
-    _here: LivelinessToken,
     _session: Session,
 }
 
@@ -65,10 +72,8 @@ impl Joined {
         let session = meeting::open(addresses.get(part).map(String::as_str), &dialled, file)?;
         let (met, mut from, mut subscribers) = (Arc::default(), Vec::new(), Vec::new());
         let (news, changes) = mpsc::channel();
-        let mut senders: Vec<Sender<Vec<u8>>> = Vec::new();
         for other in 0..parts {
-            let (sender, receiver) = mpsc::channel();
-            senders.push(sender.clone());
+            let (sender, receiver) = mpsc::channel::<Vec<u8>>();
             from.push(Mutex::new(receiver));
             if other == part {
                 continue;
@@ -81,6 +86,10 @@ impl Joined {
                     Some((&MESSAGE, message)) => drop(sender.send(message.to_vec())),
                     Some((&kind, [])) if kind <= HEARD => {
                         let mut met = locked(&met);
+                        // It has heard this part before: this is another process, in its place.
+                        if kind == HELLO && met.hear.contains(&other) {
+                            let _ = sender.send(Vec::new());
+                        }
                         met.heard.insert(other);
                         if kind == HEARD {
                             met.hear.insert(other);
@@ -92,22 +101,10 @@ impl Joined {
             });
             subscribers.push(subscriber.wait().map_err(refused)?);
         }
-        let own = here(name, part);
-        let subscriber = session.liveliness().declare_subscriber(here(name, "*"));
-        let subscriber = subscriber.history(true).callback(move |sample| {
-            let key = sample.key_expr().as_str();
-            let number = key.rsplit('/').next().and_then(|number| number.parse().ok());
-            if sample.kind() == SampleKind::Delete
-                && key != own
-                && let Some(number) = number
-                && let Some(sender) = senders.get::<usize>(number)
-            {
-                let _ = sender.send(Vec::new());
-            }
-        });
-        subscribers.push(subscriber.wait().map_err(refused)?);
-        let token = session.liveliness().declare_token(here(name, part));
-        let token = token.wait().map_err(refused)?;
+        let others: Vec<usize> = (0..parts).filter(|other| *other != part).collect();
+        let names = others.iter().map(ToString::to_string).collect();
+        let heard = Heard::listen(&session, here(name, "*"), names).map_err(refused)?;
+        let beat = Beat::start(&session, here(name, part)).map_err(refused)?;
         let mut to = Vec::new();
         for other in 0..parts {
             let publisher = session.declare_publisher(key(name, part, other));
@@ -115,7 +112,6 @@ impl Joined {
             let publisher = publisher.congestion_control(CongestionControl::Block).express(true);
             to.push(if other == part { None } else { Some(publisher.wait().map_err(refused)?) });
         }
-        let others: Vec<usize> = (0..parts).filter(|other| *other != part).collect();
         let greet = |other: usize| {
             let kind = if locked(&met).heard.contains(&other) { HEARD } else { HELLO };
             if let Some(Some(publisher)) = to.get(other) {
@@ -139,8 +135,8 @@ impl Joined {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => wait(&missing)?,
             }
         }
-        let (_subscribers, _here, _session) = (subscribers, token, session);
-        Ok(Self { part, to, from, _subscribers, _here, _session })
+        let (_beat, _subscribers, _session) = (beat, subscribers, session);
+        Ok(Self { part, to, from, heard, _beat, _subscribers, _session })
     }
 }
 
@@ -157,8 +153,21 @@ impl Mesh for Joined {
             return Err(gone());
         }
         let receiver = self.from.get(from).ok_or_else(gone)?;
-        let message = locked(receiver).recv().map_err(|_| gone())?;
-        if message.is_empty() { Err(gone()) } else { Ok(message) }
+        let receiver = locked(receiver);
+        let began = Instant::now();
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(message) if message.is_empty() => return Err(gone()),
+                Ok(message) => return Ok(message),
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+                Err(RecvTimeoutError::Timeout) => {
+                    let said = self.heard.all().get(&from.to_string()).copied();
+                    if said.map_or(began.elapsed(), |(_, silence)| silence) > SILENCE {
+                        return Err(gone());
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use lopa_core::blob::Wiring;
 use lopa_core::wire::Status;
 use lopa_host::config::Experiment;
-use lopa_host::fleet::gateway::{Boards, GatewayError, Joined, Site};
+use lopa_host::fleet::gateway::{Boards, GatewayError, Joined, Site, Unaware};
 use lopa_host::fleet::{
     Client, Connected, Emulated, Layout, PortError, Silence, Switchboard, patient,
 };
@@ -34,6 +34,8 @@ const RESULTS: [&str; 2] = ["state.json", Model::FILE];
 const LOOK: Duration = Duration::from_millis(500);
 /// How long nothing is said about a line that is waited for.
 const SOON: Duration = Duration::from_secs(1);
+/// How long a gateway stays for another that is gone, and may not know that all nodes have finished.
+const FAREWELL: Duration = Duration::from_secs(60);
 /// Seconds before a silent neighbour is given up, where boards are not real: those have their own times.
 pub(super) const SILENCE: f64 = 10.0;
 
@@ -41,8 +43,8 @@ pub(super) const SILENCE: f64 = 10.0;
 ///
 /// The file is the same on all machines. It lists them as [[fleet.gateway]], each with its name, its address and its nodes, and
 /// every machine runs this command with its own name. It opens the ports of its nodes, forwards their frames, shows their
-/// progress, and ends when the nodes of all gateways have finished. A gateway that is lost is missed by the neighbours of its
-/// nodes only as a board would be: they continue, and take its nodes back when it returns.
+/// progress, and ends when the nodes of all gateways have finished and all gateways have heard it. A gateway that is lost is missed
+/// by the neighbours of its nodes only as a board would be: they continue, and take its nodes back when it returns.
 ///
 /// Frames stay sealed as boards send them: links.key protects them from one board to the other. Certificates, access control and
 /// routers between gateways are a matter of Zenoh's configuration file, which fleet.zenoh or --zenoh names.
@@ -234,7 +236,7 @@ impl Service {
         let wait = move |error: &PortError, waited: Duration| {
             let error = error.to_string();
             if waited >= SOON && told != error {
-                tell(format_args!("waiting: {error}; Ctrl-C stops it"));
+                tell(format_args!("waiting (Ctrl-C stops it): {error}"));
                 told = error;
             }
             !stop.load(Ordering::Relaxed)
@@ -292,12 +294,12 @@ fn watch(
         site.keys.all()
     ));
     let mut bars = Progress::of(nodes.clone(), rounds);
-    let (mut woken, mut reported) = (BTreeSet::new(), false);
+    let (mut woken, mut reported, mut farewell) = (BTreeSet::new(), false, None);
     while !stop.load(Ordering::Relaxed) {
         joined.news().into_iter().for_each(|news| bars.tell(&news));
         if site.seal.is_none() {
             boards.reopen();
-            std::thread::sleep(LOOK);
+            joined.rest(LOOK);
             continue;
         }
         let statuses = boards.look();
@@ -316,30 +318,72 @@ fn watch(
             status.as_ref().is_ok_and(|status| status.round >= status.rounds)
         };
         let all = statuses.iter().all(done);
-        let answer = statuses.iter().all(|(_, status)| status.is_ok());
+        let learns = |(_, status): &(u32, Result<Status, Silence>)| {
+            status.as_ref().is_ok_and(|status| status.round < status.rounds)
+        };
+        let learn = statuses.iter().any(learns);
         let statuses: Vec<_> = statuses.into_iter().map(|(_, status)| status).collect();
         bars.show(&statuses, &[]);
         duties.show(boards, &statuses);
         if all && !reported {
             duties.write(boards, &nodes)?;
-            joined.finish(site)?;
+            joined.finish();
             reported = true;
-        } else if !all && reported && answer {
+        } else if learn && reported {
             // They have met nodes that have not finished: what was written is not the last word.
-            joined.resume(site)?;
+            joined.resume();
             reported = false;
         }
-        if all && joined.all_finished(site) {
-            bars.clear();
-            duties.finish(boards, &nodes, rounds);
-            let frames = boards.switch().passed().frames;
-            return print(&format!("finished: {rounds} rounds, {frames} frames forwarded\n"));
+        if reported && joined.all_finished(site) {
+            joined.know();
+            if farewell.get_or_insert_with(Farewell::new).is_over(&joined.unaware(site), &bars) {
+                break;
+            }
+        } else if farewell.take().is_some() && reported {
+            // Others learn again: what was known is no longer true.
+            joined.finish();
         }
-        std::thread::sleep(LOOK);
+        joined.rest(LOOK);
     }
     bars.clear();
-    duties.stop();
-    leave(site, boards)
+    if farewell.is_none() {
+        duties.stop();
+        return leave(site, boards);
+    }
+    duties.finish(boards, &nodes, rounds);
+    let frames = boards.switch().passed().frames;
+    print(&format!("finished: {rounds} rounds, {frames} frames forwarded\n"))
+}
+
+/// All nodes have finished, and those who may not have heard it are told.
+struct Farewell {
+    began: Instant,
+    /// Since when nobody is there who may not know.
+    alone: Option<Instant>,
+    told: bool,
+}
+
+impl Farewell {
+    fn new() -> Self {
+        Self { began: Instant::now(), alone: None, told: false }
+    }
+
+    /// Whether all know, or those who may not have been gone for long.
+    fn is_over(&mut self, unaware: &Unaware, bars: &Progress) -> bool {
+        let names = [&unaware.there[..], &unaware.gone].concat();
+        if names.is_empty() {
+            return true;
+        }
+        self.alone = unaware.there.is_empty().then(|| self.alone.unwrap_or_else(Instant::now));
+        if !self.told && self.began.elapsed() >= SOON {
+            self.told = true;
+            bars.tell(&format!(
+                "all nodes have finished; waiting for gateways that may not know it: {} (Ctrl-C leaves now)",
+                names.join(", ")
+            ));
+        }
+        self.alone.is_some_and(|since| since.elapsed() >= FAREWELL)
+    }
 }
 
 /// Pauses boards that would otherwise give their neighbours elsewhere up, and learn alone.
@@ -355,4 +399,29 @@ fn leave(site: &Site, boards: &mut dyn Boards) -> Result<(), Failure> {
         }
     }
     Err(Failure::run("stopped: the boards here are paused until the gateway runs again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gateway_stays_for_those_who_may_not_know_but_not_for_ever() {
+        let bars = Progress::of(vec![0], 1);
+        let cellar = || vec!["cellar".to_owned()];
+        let nobody = Unaware::default();
+        let there = Unaware { there: cellar(), ..Unaware::default() };
+        let gone = Unaware { gone: cellar(), ..Unaware::default() };
+        let mut farewell = Farewell::new();
+        assert!(!farewell.is_over(&there, &bars));
+        assert!(!farewell.is_over(&gone, &bars));
+        assert!(farewell.is_over(&nobody, &bars));
+        // Gone for long; one that came back and left is waited for as long again.
+        let long_ago = Instant::now().checked_sub(FAREWELL);
+        farewell.alone = long_ago;
+        assert!(farewell.is_over(&gone, &bars));
+        farewell.alone = long_ago;
+        assert!(!farewell.is_over(&there, &bars));
+        assert!(!farewell.is_over(&gone, &bars));
+    }
 }

@@ -1,7 +1,7 @@
 //! What travels is called after its sender: `lopa/FLEET/n/FROM` for all neighbours of a node, `lopa/FLEET/d/FROM/TO` for one.
 //!
-//! Gateways report that they are there, and that their nodes have finished, under `lopa/FLEET/here/NAME` and
-//! `lopa/FLEET/done/NAME`; `lopa/FLEET/again/NAME` takes the latter back. `lopa/FLEET/**` is all of a fleet, for access control.
+//! How a gateway stands, which it says again and again, is called `lopa/FLEET/standing/NAME`. `lopa/FLEET/**` is all of a fleet,
+//! for access control.
 
 /// A name that cannot be part of a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,22 +46,10 @@ impl Keys {
         }
     }
 
-    /// A gateway that is there; `*` for all.
+    /// How a gateway stands; `*` for all.
     #[must_use]
-    pub fn here(&self, name: &str) -> String {
-        format!("lopa/{}/here/{name}", self.fleet)
-    }
-
-    /// A gateway whose nodes have finished; `*` for all.
-    #[must_use]
-    pub fn done(&self, name: &str) -> String {
-        format!("lopa/{}/done/{name}", self.fleet)
-    }
-
-    /// A gateway whose nodes had finished, and learn again; `*` for all.
-    #[must_use]
-    pub fn again(&self, name: &str) -> String {
-        format!("lopa/{}/again/{name}", self.fleet)
+    pub fn standing(&self, name: &str) -> String {
+        format!("lopa/{}/standing/{name}", self.fleet)
     }
 
     /// Everything of a fleet.
@@ -80,7 +68,7 @@ mod tests {
         let keys = Keys::new("press-hall_2.b").unwrap();
         assert_eq!(keys.frame(3, None), "lopa/press-hall_2.b/n/3");
         assert_eq!(keys.frame(3, Some(10)), "lopa/press-hall_2.b/d/3/10");
-        assert_eq!(keys.here("*"), "lopa/press-hall_2.b/here/*");
+        assert_eq!(keys.standing("*"), "lopa/press-hall_2.b/standing/*");
         for name in ["", "a/b", "*", "a$*", "a?b", "#", "a b"] {
             let error = Keys::new(name).unwrap_err().to_string();
             assert!(error.contains(&format!("{name:?}")), "{error}");

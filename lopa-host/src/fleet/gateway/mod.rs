@@ -154,6 +154,15 @@ fn table(experiment: &Experiment) -> Result<&FleetTable, GatewayError> {
     experiment.fleet.as_ref().filter(|table| !table.gateway.is_empty()).ok_or(GatewayError::Table)
 }
 
+/// Gateways that may not know that all nodes have finished, by name: they would wait for ever if nobody told them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unaware {
+    /// Those that are there.
+    pub there: Vec<String>,
+    /// Those that are gone, and may return.
+    pub gone: Vec<String>,
+}
+
 /// The boards of a gateway.
 pub trait Boards {
     /// What their lines lead to.

@@ -2,8 +2,9 @@
 
 use std::convert::Infallible;
 use std::path::Path;
+use std::time::Duration;
 
-use super::{GatewayError, Site};
+use super::{GatewayError, Site, Unaware};
 use crate::fleet::Switchboard;
 use crate::meeting::MeetingError;
 
@@ -29,18 +30,17 @@ impl Joined {
     }
 
     /// Reports that the nodes here have finished.
-    ///
-    /// # Errors
-    /// Never: there is no session.
-    pub fn finish(&mut self, _: &Site) -> Result<(), GatewayError> {
+    pub fn finish(&mut self) {
         match self.0 {}
     }
 
     /// Takes back that the nodes here have finished.
-    ///
-    /// # Errors
-    /// Never: there is no session.
-    pub fn resume(&mut self, _: &Site) -> Result<(), GatewayError> {
+    pub fn resume(&mut self) {
+        match self.0 {}
+    }
+
+    /// Reports that the nodes of all gateways have finished, as far as is known here.
+    pub fn know(&mut self) {
         match self.0 {}
     }
 
@@ -50,13 +50,19 @@ impl Joined {
         match self.0 {}
     }
 
+    /// The gateways that may not know that all nodes have finished.
+    #[must_use]
+    pub fn unaware(&self, _: &Site) -> Unaware {
+        match self.0 {}
+    }
+
     /// What has happened to other gateways since the last call.
     pub fn news(&mut self) -> Vec<String> {
         match self.0 {}
     }
 
-    /// Leaves.
-    pub fn close(self) {
+    /// Waits for news, for at most so long.
+    pub fn rest(&self, _: Duration) {
         match self.0 {}
     }
 }

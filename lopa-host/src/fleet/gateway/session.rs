@@ -3,39 +3,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 
-use zenoh::liveliness::LivelinessToken;
 use zenoh::pubsub::{Publisher, Subscriber};
 use zenoh::qos::CongestionControl;
-use zenoh::sample::SampleKind;
 use zenoh::{Session, Wait};
 
-use super::{GatewayError, Site};
+use super::{GatewayError, Site, Unaware};
 use crate::fleet::switchboard::{Switchboard, Uplink};
-use crate::meeting::{self, refused};
+use crate::meeting::{self, Beat, Heard, refused};
+
+/// Another gateway that is silent for so long is gone.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// How a gateway stands: its nodes have finished.
+const FINISHED: u8 = 1;
+/// It knows that the nodes of all have finished.
+const AWARE: u8 = 2;
 
 /// A session with the other gateways.
+///
+/// Zenoh 1.10 damages the state of its TLS links unless it receives and sends in one thread (its issue 2557), and can be told so
+/// by a variable only. `lopa` sets it; a program of your own with TLS is started with
+/// `ZENOH_RUNTIME='(rx: (worker_threads: 1), tx: (handover: rx))'` in its environment.
 #[derive(Debug)]
 pub struct Joined {
-    session: Session,
+    /// Says how this gateway stands.
+    beat: Beat,
+    standing: u8,
+    heard: Heard,
+    /// Those that were ever heard.
+    met: BTreeSet<String>,
+    there: BTreeSet<String>,
+    /// Those whose nodes have finished.
+    finished: BTreeSet<String>,
+    /// Those who know that all nodes have finished.
+    aware: BTreeSet<String>,
     /// Kept: what is dropped is no longer received.
     subscribers: Vec<Subscriber<()>>,
-    /// Kept: what is dropped is no longer there.
-    _here: LivelinessToken,
-    /// Whether the nodes here have finished, or learn again.
-    standing: Option<LivelinessToken>,
-    events: Receiver<Event>,
-    finished: BTreeSet<String>,
-}
-
-/// What happened to a gateway.
-#[derive(Debug)]
-enum Event {
-    Came(String),
-    Went(String),
-    Finished(String),
-    Again(String),
+    session: Session,
 }
 
 /// Publishes the frames of the nodes here.
@@ -64,33 +70,21 @@ impl Joined {
         let before = site.all.iter().take_while(|other| other.name != site.own.name);
         let dialled: Vec<&str> = before.filter_map(|other| other.address.as_deref()).collect();
         let session = meeting::open(site.own.address.as_deref(), &dialled, file)?;
-        let (events, received) = mpsc::channel();
-        let own = site.own.name.clone();
-        let keys = [site.keys.here("*"), site.keys.done("*"), site.keys.again("*")];
-        let mut subscribers = Vec::new();
-        for (index, key) in keys.into_iter().enumerate() {
-            let (events, own) = (events.clone(), own.clone());
-            let subscriber = session.liveliness().declare_subscriber(key).history(true);
-            let subscriber = subscriber.callback(move |sample| {
-                let key = sample.key_expr().as_str();
-                let name = key.rsplit('/').next().unwrap_or(key).to_owned();
-                let event = match (index, sample.kind()) {
-                    _ if name == own => return,
-                    (0, SampleKind::Put) => Event::Came(name),
-                    (0, SampleKind::Delete) => Event::Went(name),
-                    (1, SampleKind::Put) => Event::Finished(name),
-                    (_, SampleKind::Put) => Event::Again(name),
-                    // It left: what it said last is still true.
-                    (_, SampleKind::Delete) => return,
-                };
-                let _ = events.send(event);
-            });
-            subscribers.push(subscriber.wait().map_err(refused)?);
-        }
-        let key = site.keys.here(&site.own.name);
-        let here = session.liveliness().declare_token(key).wait().map_err(refused)?;
-        let (standing, finished) = (None, BTreeSet::new());
-        Ok(Self { session, subscribers, _here: here, standing, events: received, finished })
+        let others = site.all.iter().filter(|other| other.name != site.own.name);
+        let others = others.map(|other| other.name.clone()).collect();
+        let heard = Heard::listen(&session, site.keys.standing("*"), others).map_err(refused)?;
+        let beat = Beat::start(&session, site.keys.standing(&site.own.name)).map_err(refused)?;
+        Ok(Self {
+            beat,
+            standing: 0,
+            heard,
+            met: BTreeSet::new(),
+            there: BTreeSet::new(),
+            finished: BTreeSet::new(),
+            aware: BTreeSet::new(),
+            subscribers: Vec::new(),
+            session,
+        })
     }
 
     /// Carries frames between the boards here and those elsewhere.
@@ -126,61 +120,176 @@ impl Joined {
         Ok(())
     }
 
+    fn stand(&mut self, standing: u8) {
+        if self.standing != standing {
+            self.standing = standing;
+            self.beat.set(standing);
+        }
+    }
+
     /// Reports that the nodes here have finished.
-    ///
-    /// # Errors
-    /// If the session refuses it.
-    pub fn finish(&mut self, site: &Site) -> Result<(), GatewayError> {
-        let key = site.keys.done(&site.own.name);
-        let token = self.session.liveliness().declare_token(key).wait().map_err(refused)?;
-        self.standing = Some(token);
-        self.finished.insert(site.own.name.clone());
-        Ok(())
+    pub fn finish(&mut self) {
+        self.stand(FINISHED);
     }
 
     /// Takes back that the nodes here have finished: they have met others that have not, and learn again.
-    ///
-    /// # Errors
-    /// If the session refuses it.
-    pub fn resume(&mut self, site: &Site) -> Result<(), GatewayError> {
-        let key = site.keys.again(&site.own.name);
-        let token = self.session.liveliness().declare_token(key).wait().map_err(refused)?;
-        self.standing = Some(token);
-        self.finished.remove(&site.own.name);
-        Ok(())
+    pub fn resume(&mut self) {
+        self.stand(0);
     }
 
-    /// Whether the nodes of all gateways have finished.
+    /// Reports that the nodes of all gateways have finished, as far as is known here.
+    pub fn know(&mut self) {
+        self.stand(FINISHED | AWARE);
+    }
+
+    /// Whether the nodes of all gateways have finished. One that was never heard has, if another says that all have: it left before
+    /// this one came.
     #[must_use]
     pub fn all_finished(&self, site: &Site) -> bool {
-        site.all.iter().all(|gateway| self.finished.contains(&gateway.name))
+        let left = |name: &String| !self.met.contains(name) && !self.aware.is_empty();
+        let has = |name: &String| match *name == site.own.name {
+            true => self.standing & FINISHED != 0,
+            false => self.finished.contains(name) || left(name),
+        };
+        site.all.iter().all(|gateway| has(&gateway.name))
+    }
+
+    /// The gateways that may not know that all nodes have finished.
+    #[must_use]
+    pub fn unaware(&self, site: &Site) -> Unaware {
+        let others = site.all.iter().map(|gateway| gateway.name.clone());
+        let unaware = others.filter(|name| *name != site.own.name && !self.aware.contains(name));
+        let (there, gone) = unaware.partition(|name| self.there.contains(name));
+        Unaware { there, gone }
     }
 
     /// What has happened to other gateways since the last call.
     pub fn news(&mut self) -> Vec<String> {
         let mut news = Vec::new();
-        for event in self.events.try_iter() {
-            match event {
-                Event::Came(name) => news.push(format!("gateway {name} is there")),
-                Event::Went(name) => news.push(format!("gateway {name} is gone")),
-                Event::Finished(name) => {
-                    if self.finished.insert(name.clone()) {
-                        news.push(format!("gateway {name}: its nodes have finished"));
-                    }
-                }
-                Event::Again(name) => {
-                    if self.finished.remove(&name) {
-                        news.push(format!("gateway {name}: its nodes learn again"));
-                    }
-                }
+        for (name, (standing, silence)) in self.heard.all() {
+            self.met.insert(name.clone());
+            if note(&mut self.there, &name, silence < SILENCE) {
+                let how = if self.there.contains(&name) { "there" } else { "gone" };
+                news.push(format!("gateway {name} is {how}"));
+            }
+            note(&mut self.aware, &name, standing & AWARE != 0);
+            if note(&mut self.finished, &name, standing & FINISHED != 0) {
+                let how = if self.finished.contains(&name) {
+                    "have finished"
+                } else {
+                    "have not all finished"
+                };
+                news.push(format!("gateway {name}: its nodes {how}"));
             }
         }
         news
     }
 
-    /// Leaves.
-    pub fn close(self) {
-        // One that cannot be closed in good order ends with the process.
-        let _ = self.session.close().wait();
+    /// Waits for news, for at most so long.
+    pub fn rest(&self, most: Duration) {
+        self.heard.rest(most);
+    }
+}
+
+/// Notes whether somebody is one of some. Tells whether that is new.
+fn note(some: &mut BTreeSet<String>, name: &str, is: bool) -> bool {
+    if is { some.insert(name.to_owned()) } else { some.remove(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Experiment;
+
+    /// A gateway of a ring on one machine, with two nodes each.
+    fn gateway(folder: &Path, all: &[&str], name: &str) -> (Site, Joined) {
+        let gateways = all.iter().enumerate().map(|(index, name)| {
+            let (at, first) = (folder.join(name), 2 * index);
+            let address = format!("unixsock-stream/{}", at.display());
+            format!(
+                "[[fleet.gateway]]\nname = \"{name}\"\naddress = \"{address}\"\nnodes = [{first}, {}]\n",
+                first + 1
+            )
+        });
+        let text = format!(
+            "network = {{ nodes = {} }}\nproblem = {{ kind = \"logistic\" }}\nlinks = {{ wiring = \"routed\" }}\n\
+             algorithm = {{ name = \"lopa-gt\", alpha = 0.1, beta = 0.05, lambda = 0.05, gamma = 0.3, tau = 0.5 }}\n\
+             run = {{ iterations = 9 }}\n{}",
+            2 * all.len(),
+            gateways.collect::<String>()
+        );
+        let experiment = Experiment::parse(&text).unwrap();
+        let site = Site::new(&experiment, Path::new("ring.toml"), name, None).unwrap();
+        let joined = Joined::open(&site, None).unwrap();
+        (site, joined)
+    }
+
+    /// Listens until something is true. It comes within seconds, or never.
+    fn until(own: &mut Joined, wanted: impl Fn(&Joined) -> bool) {
+        for _ in 0..900 {
+            own.news();
+            if wanted(own) {
+                return;
+            }
+            own.rest(Duration::from_secs(1));
+        }
+        panic!("{own:?}");
+    }
+
+    #[test]
+    fn one_that_knows_that_all_have_finished_is_no_longer_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let two = ["attic", "cellar"];
+        let (attics, mut attic) = gateway(folder.path(), &two, "attic");
+        let (cellars, mut cellar) = gateway(folder.path(), &two, "cellar");
+        let waits = |there: &[&str], gone: &[&str]| {
+            let names = |all: &[&str]| all.iter().map(ToString::to_string).collect();
+            Unaware { there: names(there), gone: names(gone) }
+        };
+        attic.finish();
+        cellar.finish();
+        until(&mut attic, |own| own.all_finished(&attics));
+        until(&mut attic, |own| own.unaware(&attics) == waits(&["cellar"], &[]));
+        attic.know();
+        until(&mut cellar, |own| own.unaware(&cellars) == waits(&[], &[]));
+        assert!(cellar.all_finished(&cellars));
+        // What it said last is no longer true, and then it is gone.
+        attic.resume();
+        until(&mut cellar, |own| own.unaware(&cellars) == waits(&["attic"], &[]));
+        assert!(!cellar.all_finished(&cellars));
+        drop(attic);
+        until(&mut cellar, |own| own.unaware(&cellars) == waits(&[], &["attic"]));
+        // Back, with the last word.
+        let (_, mut attic) = gateway(folder.path(), &two, "attic");
+        attic.finish();
+        attic.know();
+        until(&mut cellar, |own| own.unaware(&cellars) == waits(&[], &[]));
+        assert!(cellar.all_finished(&cellars));
+        // It has left because it knows: nobody waits for it.
+        drop(attic);
+        until(&mut cellar, |own| !own.there.contains("attic"));
+        assert_eq!(cellar.unaware(&cellars), waits(&[], &[]));
+    }
+    #[test]
+    fn one_that_comes_late_believes_those_who_know() {
+        let folder = tempfile::tempdir().unwrap();
+        let three = ["attic", "cellar", "shed"];
+        let (cellars, mut cellar) = gateway(folder.path(), &three, "cellar");
+        let (sheds, mut shed) = gateway(folder.path(), &three, "shed");
+        cellar.finish();
+        shed.finish();
+        // The attic may not have begun.
+        until(&mut shed, |own| own.finished.contains("cellar"));
+        assert!(!shed.all_finished(&sheds));
+        // It had finished when only the cellar was there, and has left.
+        cellar.know();
+        until(&mut shed, |own| own.all_finished(&sheds));
+        // It is back, and its nodes learn: what the cellar knew is no longer true, and it hears that too.
+        let (_, mut attic) = gateway(folder.path(), &three, "attic");
+        until(&mut shed, |own| own.there.contains("attic"));
+        assert!(!shed.all_finished(&sheds));
+        attic.finish();
+        until(&mut shed, |own| own.all_finished(&sheds));
+        until(&mut cellar, |own| own.unaware(&cellars).there.len() == 2);
     }
 }
