@@ -25,11 +25,41 @@ current="" aside="" process="" verdict="Stopped"
 step() {
   record
   current=$* began=$SECONDS
+  echo "$began" >"$notes/began$aside"
   printf '\n== %s\n' "$current"
 }
 # Notes how long the current step took.
 record() {
   [ -z "$current" ] || printf '%6d s  %s%s\n' $((SECONDS - began)) "$current" "$aside" >>"$notes/times"
+  rm -f "$notes/began$aside"
+}
+# A process and all that it has started.
+family() {
+  local child
+  echo "$1"
+  for child in $(pgrep -P "$1"); do family "$child"; done
+}
+# A step that takes longer than this hangs: what runs is shown, with stacks where there is a debugger, and ended.
+patience=${LOPA_PATIENCE:-2700}
+guard() {
+  local note began process
+  while sleep 5; do
+    for note in "$notes"/began*; do
+      read -r began 2>/dev/null <"$note" || continue
+      [ $((SECONDS - began)) -gt "$patience" ] || continue
+      printf '\n== A step has taken more than %s s. What runs:\n' "$patience"
+      for process in $(family $$); do
+        ps -o pid= -o ppid= -o time= -o stat= -o args= -p "$process" || continue
+        # Shells see that their command has failed, and say so.
+        case $(ps -o comm= -p "$process") in
+          *bash | run.sh) continue ;;
+          lopa | main-* | lopa_*) gdb -p "$process" -batch -ex 'thread apply all bt' 2>/dev/null || true ;;
+        esac
+        kill -KILL "$process" || true
+      done
+      return
+    done
+  done
 }
 # Starts a function beside the others, in a process group of its own: it can be ended with all that it started.
 beside() {
@@ -62,6 +92,7 @@ finish() {
     kill -- "-$process" || true
     wait "$process" || true
   fi 2>/dev/null
+  kill "$guard" 2>/dev/null || true
   record
   printf '\n'
   cat "$notes/times"
@@ -71,6 +102,9 @@ finish() {
   rm -rf "$notes"
 }
 trap finish EXIT
+guard &
+guard=$!
+disown
 
 step "Tools"
 # Automatic installs may be disabled, so every target is named.
