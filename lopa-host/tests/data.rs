@@ -9,7 +9,8 @@ use flate2::write::GzEncoder;
 use lopa_core::samples::LabelKind;
 use lopa_host::data::csv::{self, Column, Columns};
 use lopa_host::data::{
-    DataError, Dataset, FileError, Table, Targets, Values, cifar, covtype, folders, libsvm, mnist,
+    DataError, DataTable, Dataset, FileError, Shelf, Table, Targets, Values, cifar, covtype,
+    folders, libsvm, mnist,
 };
 use tempfile::TempDir;
 
@@ -497,7 +498,7 @@ fn training_and_test_sets_must_match() {
     let pixels = Table::new(pixels, 2, Targets::Class(vec![0]), classes).unwrap();
     assert_eq!(refused(pixels), differ);
     let set = Dataset::new(train, None).unwrap();
-    let text = set.clone().hold_out(2, 1).unwrap_err().to_string();
+    let text = set.hold_out(2, 1).unwrap_err().to_string();
     assert_eq!(
         text,
         "cannot hold out 2 of 2 samples: hold out at least one, and keep at least one"
@@ -521,4 +522,25 @@ fn a_table_checks_its_input() {
     ] {
         assert!(matches!(new(labels, values, count), Err(DataError::Samples(_))));
     }
+}
+
+#[test]
+fn a_data_set_on_a_shelf_is_read_once() {
+    let folder = Folder::new();
+    let rows: String = (0..60).map(|row| format!("{},{row},0.5\n", row % 2)).collect();
+    let file = folder.file("rooms.csv", rows);
+    let table = DataTable { file: Some(file.clone()), ..DataTable::default() };
+    let deal = |seed| table.shards(LabelKind::Binary, 3, seed);
+    let [first, second] = [1, 2].map(|seed| deal(seed).unwrap());
+    assert_ne!(first, second);
+
+    let shelf = Shelf::new();
+    assert_eq!(deal(1), Ok(first.clone()));
+    fs::remove_file(file).unwrap();
+    assert_eq!((deal(1), deal(2)), (Ok(first), Ok(second)));
+    // Other samples of the same file are not there.
+    let other = DataTable { ignore: Some(vec![Column::Number(3)]), ..table.clone() };
+    assert!(other.shards(LabelKind::Binary, 3, 1).is_err());
+    drop(shelf);
+    assert!(deal(1).is_err());
 }

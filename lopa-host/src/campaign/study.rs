@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::{CampaignError, Trial, Tune};
 use crate::algorithms::AlgorithmTable;
 use crate::config::Experiment;
+use crate::data::Shelf;
 use crate::record::Record;
 use crate::report::{self, Figure};
 use crate::run::{Options, Outcome, Prepared, RunError};
@@ -82,6 +83,7 @@ impl Plan {
         stop: &AtomicBool,
         observe: impl Fn(Progress) + Sync,
     ) -> Result<Option<Measured>, CampaignError> {
+        let _shelf = Shelf::new();
         self.check()?;
         let Some(searches) = self.tune(stop, &observe)? else { return Ok(None) };
         let Some(results) = self.measure(stop, &observe)? else { return Ok(None) };

@@ -9,6 +9,7 @@ use super::{CampaignError, MOST_RUNS};
 use crate::algorithms::{AlgorithmName, AlgorithmTable, Key};
 use crate::config::Experiment;
 use crate::csv;
+use crate::data::Shelf;
 use crate::metrics::{Choice, Metric};
 use crate::numerics::{Spread, spread};
 use crate::record::Record;
@@ -125,6 +126,7 @@ impl Sweep {
         metrics.push(self.metric);
         experiment.run.metrics = Choice::These(metrics);
         let mut by_seed = Vec::new();
+        let shelf = Shelf::new();
         for experiment in experiment.for_seeds(self.seeds) {
             let prepared = Prepared::new(experiment)?;
             let with = |own: &AlgorithmTable| {
@@ -132,6 +134,7 @@ impl Sweep {
             };
             by_seed.push(algorithms.iter().map(with).collect::<Result<Vec<_>, _>>()?);
         }
+        drop(shelf);
         let jobs: Vec<(usize, &Prepared)> =
             by_seed.iter().flat_map(|cells| cells.iter().enumerate()).collect();
         let options = Options { stop: Some(stop), ..Options::default() };

@@ -14,6 +14,7 @@ use super::CampaignError;
 use crate::algorithms::{AlgorithmTable, Key};
 use crate::config::Experiment;
 use crate::csv;
+use crate::data::Shelf;
 use crate::metrics::{Choice, Metric};
 use crate::record::{Over, Record};
 use crate::run::{Options, Outcome, Prepared, RunError};
@@ -140,7 +141,9 @@ impl Tune {
         experiment.run.metrics = Choice::These(vec![self.metric]);
         experiment.run.per_node = false;
         let seeds = experiment.for_seeds(self.seeds.max(1));
+        let shelf = Shelf::new();
         let prepared = seeds.map(Prepared::new).collect::<Result<Vec<_>, _>>()?;
+        drop(shelf);
         let options = Options { stop: Some(stop), ..Options::default() };
         let mut left: Vec<u16> = (0..self.trials.max(1)).collect();
         let mut all: Vec<Trial> = Vec::new();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lopa_host::config::Experiment;
 use lopa_host::csv;
+use lopa_host::data::Shelf;
 use lopa_host::metrics::{self, Metric};
 use lopa_host::numerics::number;
 use lopa_host::record::{Column, Record};
@@ -54,8 +55,10 @@ impl Compare {
             let all = Metric::ALL.map(Metric::name).join(", ");
             return Err(Failure::input(format!("--against: choose iteration, {all}")));
         }
+        let shelf = Shelf::new();
         let sources = self.runs.iter().map(|path| self.source(path));
         let sources = sources.collect::<Result<Vec<_>, _>>()?;
+        drop(shelf);
         let outputs = self.check(&names, &sources)?;
         let seeds = sources.iter().flat_map(|(_, seeds)| seeds);
         let bar = progress(seeds.map(|one| one.experiment().run.iterations).sum(), "rounds");

@@ -67,7 +67,7 @@ impl Dataset {
     ///
     /// # Errors
     /// Refuses to hold out none or all.
-    pub fn hold_out(self, count: usize, seed: u64) -> Result<Self, DataError> {
+    pub fn hold_out(&self, count: usize, seed: u64) -> Result<Self, DataError> {
         let found = self.train.len();
         if count == 0 || count >= found {
             return Err(DataError::Table(format!(

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lopa_core::samples::LabelKind;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use super::reader::MOST_VALUES;
 use super::standard::add_intercepts;
 use super::{
     DataError, Dataset, Deal, FileError, Partition, Shard, Table, TestPart, cifar, covtype,
-    folders, libsvm, mnist, standardise, synthetic::Recipe,
+    folders, libsvm, mnist, shelf, standardise, synthetic::Recipe,
 };
 use crate::words::word;
 
@@ -228,7 +229,7 @@ impl DataTable {
                     self.need(self.dir.as_deref(), "dir or data.file", "a folder or a file")?;
                 folders::load(dir, nodes, &self.columns(), labels)?
             }
-            _ => self.deal(self.dataset(labels)?, nodes, seed)?,
+            _ => self.deal(shelf::fetch(self, labels, || self.dataset(labels))?, nodes, seed)?,
         };
         worth_learning(&shards)?;
         if self.scales() {
@@ -240,7 +241,19 @@ impl DataTable {
         Ok(shards)
     }
 
-    /// All samples, before they are dealt out.
+    /// What says which samples there are, without how they are dealt out and scaled.
+    pub(super) fn read_part(&self) -> Self {
+        Self {
+            samples: None,
+            partition: None,
+            validation: None,
+            standardise: None,
+            intercept: None,
+            ..self.clone()
+        }
+    }
+
+    /// Reads all samples, before they are dealt out.
     fn dataset(&self, labels: LabelKind) -> Result<Dataset, DataError> {
         let dir = || self.need(self.dir.as_deref(), "dir", "the folder of its files");
         let file = || self.need(self.file.as_deref(), "file", "a file");
@@ -265,7 +278,7 @@ impl DataTable {
         }
     }
 
-    fn deal(&self, mut data: Dataset, nodes: u32, seed: u64) -> Result<Vec<Shard>, DataError> {
+    fn deal(&self, data: Arc<Dataset>, nodes: u32, seed: u64) -> Result<Vec<Shard>, DataError> {
         let (partition, validation) = (self.partition(), self.validation());
         // Where nodes see different classes, each is tested on its own mixture.
         let test = if partition == Partition::Iid { TestPart::Common } else { TestPart::Matched };
@@ -274,10 +287,9 @@ impl DataTable {
             return deal.owned(&data, owners);
         }
         if data.test.is_none() {
-            let sixth = data.train.len() / 6;
-            data = data.hold_out(sixth, seed)?;
+            return deal.shards(data.hold_out(data.train.len() / 6, seed)?);
         }
-        deal.shards(data)
+        deal.shards(Arc::unwrap_or_clone(data))
     }
 
     fn columns(&self) -> Columns {
