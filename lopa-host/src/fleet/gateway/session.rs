@@ -32,16 +32,30 @@ pub struct Joined {
     beat: Beat,
     standing: u8,
     heard: Heard,
-    /// Those that were ever heard.
-    met: BTreeSet<String>,
-    there: BTreeSet<String>,
-    /// Those whose nodes have finished.
-    finished: BTreeSet<String>,
-    /// Those who know that all nodes have finished.
-    aware: BTreeSet<String>,
+    /// What was last heard of others.
+    met: BTreeMap<String, Met>,
     /// Kept: what is dropped is no longer received.
     subscribers: Vec<Subscriber<()>>,
     session: Session,
+}
+
+/// Another gateway, as it was last heard.
+#[derive(Debug, Clone, Copy)]
+struct Met {
+    there: bool,
+    standing: u8,
+}
+
+impl Met {
+    /// Whether its nodes have finished.
+    const fn has_finished(self) -> bool {
+        self.standing & FINISHED != 0
+    }
+
+    /// Whether it knows that the nodes of all have finished.
+    const fn is_aware(self) -> bool {
+        self.standing & AWARE != 0
+    }
 }
 
 /// Publishes the frames of the nodes here.
@@ -78,10 +92,7 @@ impl Joined {
             beat,
             standing: 0,
             heard,
-            met: BTreeSet::new(),
-            there: BTreeSet::new(),
-            finished: BTreeSet::new(),
-            aware: BTreeSet::new(),
+            met: BTreeMap::new(),
             subscribers: Vec::new(),
             session,
         })
@@ -146,10 +157,11 @@ impl Joined {
     /// this one came.
     #[must_use]
     pub fn all_finished(&self, site: &Site) -> bool {
-        let left = |name: &String| !self.met.contains(name) && !self.aware.is_empty();
-        let has = |name: &String| match *name == site.own.name {
-            true => self.standing & FINISHED != 0,
-            false => self.finished.contains(name) || left(name),
+        let all_have = self.met.values().any(|met| met.is_aware());
+        let has = |name: &String| match self.met.get(name) {
+            _ if *name == site.own.name => self.standing & FINISHED != 0,
+            Some(met) => met.has_finished(),
+            None => all_have,
         };
         site.all.iter().all(|gateway| has(&gateway.name))
     }
@@ -158,8 +170,10 @@ impl Joined {
     #[must_use]
     pub fn unaware(&self, site: &Site) -> Unaware {
         let others = site.all.iter().map(|gateway| gateway.name.clone());
-        let unaware = others.filter(|name| *name != site.own.name && !self.aware.contains(name));
-        let (there, gone) = unaware.partition(|name| self.there.contains(name));
+        let is =
+            |name: &String, what: fn(Met) -> bool| self.met.get(name).is_some_and(|met| what(*met));
+        let unaware = others.filter(|name| *name != site.own.name && !is(name, Met::is_aware));
+        let (there, gone) = unaware.partition(|name| is(name, |met| met.there));
         Unaware { there, gone }
     }
 
@@ -167,18 +181,15 @@ impl Joined {
     pub fn news(&mut self) -> Vec<String> {
         let mut news = Vec::new();
         for (name, (standing, silence)) in self.heard.all() {
-            self.met.insert(name.clone());
-            if note(&mut self.there, &name, silence < SILENCE) {
-                let how = if self.there.contains(&name) { "there" } else { "gone" };
+            let now = Met { there: silence < SILENCE, standing };
+            let before = self.met.insert(name.clone(), now);
+            if before.is_some_and(|met| met.there) != now.there {
+                let how = if now.there { "there" } else { "gone" };
                 news.push(format!("gateway {name} is {how}"));
             }
-            note(&mut self.aware, &name, standing & AWARE != 0);
-            if note(&mut self.finished, &name, standing & FINISHED != 0) {
-                let how = if self.finished.contains(&name) {
-                    "have finished"
-                } else {
-                    "have not all finished"
-                };
+            if before.is_some_and(Met::has_finished) != now.has_finished() {
+                let how =
+                    if now.has_finished() { "have finished" } else { "have not all finished" };
                 news.push(format!("gateway {name}: its nodes {how}"));
             }
         }
@@ -189,11 +200,6 @@ impl Joined {
     pub fn rest(&self, most: Duration) {
         self.heard.rest(most);
     }
-}
-
-/// Notes whether somebody is one of some. Tells whether that is new.
-fn note(some: &mut BTreeSet<String>, name: &str, is: bool) -> bool {
-    if is { some.insert(name.to_owned()) } else { some.remove(name) }
 }
 
 #[cfg(test)]
@@ -267,9 +273,10 @@ mod tests {
         assert!(cellar.all_finished(&cellars));
         // It has left because it knows: nobody waits for it.
         drop(attic);
-        until(&mut cellar, |own| !own.there.contains("attic"));
+        until(&mut cellar, |own| !own.met["attic"].there);
         assert_eq!(cellar.unaware(&cellars), waits(&[], &[]));
     }
+
     #[test]
     fn one_that_comes_late_believes_those_who_know() {
         let folder = tempfile::tempdir().unwrap();
@@ -279,14 +286,14 @@ mod tests {
         cellar.finish();
         shed.finish();
         // The attic may not have begun.
-        until(&mut shed, |own| own.finished.contains("cellar"));
+        until(&mut shed, |own| own.met.get("cellar").is_some_and(|met| met.has_finished()));
         assert!(!shed.all_finished(&sheds));
         // It had finished when only the cellar was there, and has left.
         cellar.know();
         until(&mut shed, |own| own.all_finished(&sheds));
         // It is back, and its nodes learn: what the cellar knew is no longer true, and it hears that too.
         let (_, mut attic) = gateway(folder.path(), &three, "attic");
-        until(&mut shed, |own| own.there.contains("attic"));
+        until(&mut shed, |own| own.met.get("attic").is_some_and(|met| met.there));
         assert!(!shed.all_finished(&sheds));
         attic.finish();
         until(&mut shed, |own| own.all_finished(&sheds));
