@@ -143,7 +143,7 @@ mod tests {
             rayon::join(
                 || {
                     while !is_set(&stolen) {
-                        spin_loop()
+                        spin_loop();
                     }
                 },
                 other,
