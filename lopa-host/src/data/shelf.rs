@@ -1,13 +1,14 @@
 //! Data sets that stay in memory for a while: a study deals the same ones out a hundred times, and reading one may take seconds.
 
-use std::sync::{Arc, Mutex};
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::sync::Arc;
 
 use lopa_core::samples::LabelKind;
 
 use super::{DataError, DataTable, Dataset};
-use crate::locked::locked;
 
-/// While there is a shelf, data sets stay in memory once they have been read, and changes of their files go unnoticed.
+/// While a thread has a shelf, the data sets that it reads stay in memory, and it does not notice changes of their files.
 ///
 /// ```
 /// use lopa_core::samples::LabelKind;
@@ -24,16 +25,21 @@ use crate::locked::locked;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Shelf(());
+pub struct Shelf {
+    /// It stays in its thread.
+    _thread: PhantomData<*const ()>,
+}
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { shelves: 0, sets: Vec::new() });
+thread_local! {
+    static KEPT: RefCell<Kept> = const { RefCell::new(Kept { shelves: 0, sets: Vec::new() }) };
+}
 
 impl Shelf {
-    /// Puts up a shelf. All shelves of a process share what is on them.
+    /// Puts up a shelf. All shelves of a thread share what is on them.
     #[must_use]
     pub fn new() -> Self {
-        locked(&KEPT).shelves += 1;
-        Self(())
+        KEPT.with_borrow_mut(|kept| kept.shelves += 1);
+        Self { _thread: PhantomData }
     }
 }
 
@@ -45,7 +51,7 @@ impl Default for Shelf {
 
 impl Drop for Shelf {
     fn drop(&mut self) {
-        locked(&KEPT).take_down();
+        KEPT.with_borrow_mut(Kept::take_down);
     }
 }
 
@@ -55,7 +61,7 @@ type Key = (DataTable, LabelKind);
 /// How many data sets are kept at a time: a study has few, and they may be large.
 const MOST: usize = 3;
 
-/// What is on the shelves of a process.
+/// What is on the shelves of a thread.
 #[derive(Debug)]
 struct Kept {
     shelves: usize,
@@ -91,13 +97,11 @@ pub(super) fn fetch(
     read: impl FnOnce() -> Result<Dataset, DataError>,
 ) -> Result<Arc<Dataset>, DataError> {
     let key = (table.read_part(), labels);
-    let kept = locked(&KEPT).find(&key);
-    if let Some(set) = kept {
+    if let Some(set) = KEPT.with_borrow(|kept| kept.find(&key)) {
         return Ok(set);
     }
-    // Others may read it at the same time. Nobody waits for them: a thread that reads may do other work in between.
     let set = Arc::new(read()?);
-    locked(&KEPT).put(key, &set);
+    KEPT.with_borrow_mut(|kept| kept.put(key, &set));
     Ok(set)
 }
 
