@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
@@ -138,17 +138,19 @@ fn a_finished_run_can_be_extended() {
     assert_same(&whole, &parts, true);
 }
 
-/// Starts a run that would not end, waits until it has written a checkpoint, and ends it with a signal.
+/// Starts a run that would not end, with some words in front of the command, and waits until it has written a checkpoint.
 #[cfg(unix)]
-fn end_by(signal: &str, dir: &Path) -> std::process::Output {
+fn endless(before: &[&str], dir: &Path) -> Child {
     let text = ninety_rounds(&[
         ("iterations = 90", "iterations = 1000000000000\ncheckpoint_every = 20"),
         ("record_every = 20", "record_every = 1000"),
     ]);
     fs::write(dir.join("network.toml"), text).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_lopa"))
+    let run = [env!("CARGO_BIN_EXE_lopa"), "run", "network.toml", "--out", "results"];
+    let words = [before, &run].concat();
+    let mut child = Command::new(words[0])
         .current_dir(dir)
-        .args(["run", "network.toml", "--out", "results"])
+        .args(&words[1..])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -157,8 +159,20 @@ fn end_by(signal: &str, dir: &Path) -> std::process::Output {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before the signal");
         std::thread::sleep(Duration::from_millis(1));
     }
+    child
+}
+
+#[cfg(unix)]
+fn send(signal: &str, child: &Child) {
     let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
+}
+
+/// Ends such a run with a signal.
+#[cfg(unix)]
+fn end_by(signal: &str, dir: &Path) -> std::process::Output {
+    let child = endless(&[], dir);
+    send(signal, &child);
     child.wait_with_output().unwrap()
 }
 
@@ -195,6 +209,25 @@ fn ctrl_c_ends_cleanly_and_the_run_resumes() {
         assert!(dir.path().join("results").join(name).exists(), "{name}");
     }
     resume(dir.path());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_without_a_terminal_goes_on_if_it_was_started_so() {
+    let dir = tempfile::tempdir().unwrap();
+    // As nohup does, which would also write a file.
+    let mut child = endless(&["sh", "-c", "trap '' HUP; exec \"$@\"", "sh"], dir.path());
+    let checkpoint = dir.path().join("results/checkpoint.lopa");
+    for _ in 0..2 {
+        send("-HUP", &child);
+        let before = fs::read(&checkpoint).unwrap();
+        while fs::read(&checkpoint).unwrap() == before {
+            assert!(child.try_wait().unwrap().is_none(), "the run has ended");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    send("-INT", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
 #[test]

@@ -8,6 +8,8 @@ pub(crate) mod describe;
 pub(crate) mod export;
 #[cfg(unix)]
 pub(crate) mod fleet;
+#[cfg(unix)]
+mod hang_up;
 pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod live;
@@ -185,9 +187,12 @@ impl Threads {
     }
 }
 
-/// Becomes true on Ctrl-C or a request to terminate; the second one ends the process at once. A command calls this once.
+/// Becomes true on Ctrl-C, on a request to terminate, and when the terminal is closed unless `nohup` says otherwise; the second
+/// time the process ends at once. A command calls this once.
 pub(crate) fn interrupts() -> Result<&'static AtomicBool, Failure> {
     static STOP: AtomicBool = AtomicBool::new(false);
+    #[cfg(unix)]
+    let goes_on = hang_up::is_ignored();
     let listening = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             #[cfg(unix)]
@@ -196,6 +201,10 @@ pub(crate) fn interrupts() -> Result<&'static AtomicBool, Failure> {
         }
     });
     listening.map_err(|error| Failure::run(format!("cannot listen for Ctrl-C: {error}")))?;
+    #[cfg(unix)]
+    if goes_on {
+        hang_up::ignore();
+    }
     Ok(&STOP)
 }
 
