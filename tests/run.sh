@@ -25,7 +25,7 @@ current="" aside="" process="" verdict="Stopped"
 step() {
   record
   current=$* began=$SECONDS
-  echo "$began" >"$notes/began$aside"
+  echo "$began $current" >"$notes/began$aside"
   printf '\n== %s\n' "$current"
 }
 # Notes how long the current step took.
@@ -33,33 +33,43 @@ record() {
   [ -z "$current" ] || printf '%6d s  %s%s\n' $((SECONDS - began)) "$current" "$aside" >>"$notes/times"
   rm -f "$notes/began$aside"
 }
-# A process and all that it has started.
+# All that a process has started, and the process.
 family() {
   local child
-  echo "$1"
   for child in $(pgrep -P "$1"); do family "$child"; done
+  echo "$1"
 }
 # A step that takes longer than this hangs: what runs is shown, with stacks where there is a debugger, and ended.
 patience=${LOPA_PATIENCE:-2700}
 guard() {
-  local note began process
-  while sleep 5; do
+  local note began name now last=$SECONDS asleep=0
+  while sleep 5 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    # The machine slept.
+    now=$SECONDS
+    [ $((now - last)) -lt 60 ] || asleep=$((asleep + now - last))
+    last=$now
     for note in "$notes"/began*; do
-      read -r began 2>/dev/null <"$note" || continue
-      [ $((SECONDS - began)) -gt "$patience" ] || continue
-      printf '\n== A step has taken more than %s s. What runs:\n' "$patience"
-      for process in $(family $$); do
-        ps -o pid= -o ppid= -o time= -o stat= -o args= -p "$process" || continue
-        # Shells see that their command has failed, and say so.
-        case $(ps -o comm= -p "$process") in
-          *bash | run.sh) continue ;;
-          lopa | main-* | lopa_*) gdb -p "$process" -batch -ex 'thread apply all bt' 2>/dev/null || true ;;
-        esac
-        kill -KILL "$process" || true
-      done
+      read -r began name 2>/dev/null <"$note" || continue
+      [ $((now - asleep - began)) -gt "$patience" ] || continue
+      printf '\n== %s: more than %s s. What runs:\n' "$name" "$patience"
+      end_all
       return
     done
   done
+}
+# Shows and ends all but the shells, which then see that their commands have failed.
+end_all() {
+  local process processes=()
+  for process in $(family $$); do
+    ps -o pid= -o ppid= -o time= -o stat= -o args= -p "$process" || continue
+    case $(ps -o comm= -p "$process") in
+      *bash | run.sh) continue ;;
+      lopa | main-* | lopa_*) ! command -v gdb >/dev/null || gdb -p "$process" -batch -ex 'thread apply all bt' || true ;;
+    esac
+    processes+=("$process")
+  done
+  [ ! -f "$notes/output" ] || cat "$notes/output"
+  kill -KILL "${processes[@]}" || true
 }
 # Starts a function beside the others, in a process group of its own: it can be ended with all that it started.
 beside() {
