@@ -23,12 +23,15 @@ const MUSTER: Duration = Duration::from_millis(5);
 /// Runs `work` on one of the threads that compute, and has the others wait for parts of it.
 ///
 /// From outside, every round would wait for the threads to wake up. A caller that is one of them already shares them
-/// with other work, so there they are left alone; so they are if there are more of them than cores.
+/// with other work, so there they are left alone; so they are if there are more of them than cores, and if they wait for parts of
+/// another work, which would stand still meanwhile.
 pub(super) fn awake<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    static ATTENDED: AtomicBool = AtomicBool::new(false);
     let threads = rayon::current_num_threads();
     let outside = rayon::current_thread_index().is_none();
     let cores = available_parallelism().map_or(1, usize::from);
-    if outside && threads > 1 && threads <= cores {
+    if outside && threads > 1 && threads <= cores && !ATTENDED.swap(true, Ordering::Relaxed) {
+        let _free = Set(&ATTENDED, false);
         attended(work)
     } else {
         rayon::scope(|_| work())
@@ -45,7 +48,7 @@ fn attended<T: Send>(work: impl FnOnce() -> T + Send) -> T {
                 help(done);
             }
         });
-        let _end = End(done);
+        let _end = Set(done, true);
         muster.close(rayon::current_num_threads() - 1);
         work()
     })
@@ -75,12 +78,12 @@ impl Muster {
     }
 }
 
-/// Tells the others that the work has ended, even if it panicked.
-struct End<'a>(&'a AtomicBool);
+/// Sets a flag when it is dropped: also after a panic.
+struct Set<'a>(&'a AtomicBool, bool);
 
-impl Drop for End<'_> {
+impl Drop for Set<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.store(self.1, Ordering::Relaxed);
     }
 }
 

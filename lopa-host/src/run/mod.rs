@@ -503,6 +503,9 @@ impl Prepared {
 
     /// Runs as `options` say, calling `tick` with the rounds done.
     ///
+    /// All runs of a program share the threads of rayon. Of two that are started at the same time, one may stand still until the
+    /// other has ended; where that matters, each needs a thread pool of its own to run in.
+    ///
     /// # Errors
     /// Names the node that diverged; everything so far is written first.
     pub fn run(
