@@ -22,9 +22,9 @@ const MUSTER: Duration = Duration::from_millis(5);
 
 /// Runs `work` on one of the threads that compute, and has the others wait for parts of it.
 ///
-/// From outside, every round would wait for the threads to wake up. A caller that is one of them already shares them
-/// with other work, so there they are left alone; so they are if there are more of them than cores, and if they wait for parts of
-/// another work, which would stand still meanwhile.
+/// From outside, every round would wait for the threads to wake up. They are left alone if the caller is one of them, because then
+/// they have other work; if there are more of them than cores; and if they wait for parts of another work, which would stand still
+/// meanwhile.
 pub(super) fn awake<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static ATTENDED: AtomicBool = AtomicBool::new(false);
     let threads = rayon::current_num_threads();
